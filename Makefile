@@ -1,0 +1,102 @@
+# One command per task; `make` alone lists them. Needs GNU make and Python 3.11 or later with pip;
+# everything else is installed into .venv from the lock in requirements/.
+
+PYTHON ?= python3
+VENV ?= .venv
+# Test workers. Each runs one BLAS thread.
+WORKERS ?= 2
+
+BIN := $(VENV)/bin
+LOCKS := requirements/build.txt requirements/dev.txt
+# Two stamps: a changed lock rebuilds the environment (a minute or two), a changed pyproject.toml
+# only reinstalls the project (seconds). A .venv without stamps was not made by this file, or only in
+# part, so it is rebuilt.
+LOCKED := $(VENV)/.stamp-lock
+READY := $(VENV)/.stamp-project
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: help env test check figures smoke bench lock clean
+
+# One BLAS thread everywhere: results and timings do not depend on the number of cores, and
+# parallelism comes from processes.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+export BLIS_NUM_THREADS := 1
+export VECLIB_MAXIMUM_THREADS := 1
+export NUMEXPR_NUM_THREADS := 1
+# No display is needed for figures.
+export MPLBACKEND := Agg
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo "Variables: PYTHON (builds the environment, default python3), VENV (default .venv), WORKERS (default 2)"
+
+env: $(READY) ## Build the environment in .venv from the lock
+
+$(LOCKED): $(LOCKS)
+	@command -v "$(PYTHON)" >/dev/null || { \
+	  echo "error: no '$(PYTHON)' here; name a Python 3.11 or later with: make env PYTHON=python3.11" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "error: '$(PYTHON)' is $$("$(PYTHON)" --version 2>&1); kgl needs Python 3.11 or later." >&2; \
+	  echo "       Name another one with: make env PYTHON=python3.11" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "error: '$(PYTHON)' cannot create environments (its modules venv and ensurepip are missing)." >&2; \
+	  echo "       On Debian or Ubuntu install the package python3-venv, or choose another with PYTHON=..." >&2; exit 1; }
+	@# --clear empties the directory, so never point it at one that is not an environment.
+	@if [ -e "$(VENV)" ] && [ ! -e "$(VENV)/pyvenv.cfg" ] && [ -n "$$(ls -A "$(VENV)")" ]; then \
+	  echo "error: '$(VENV)' exists and is not a Python environment; move it away or set VENV." >&2; exit 1; fi
+	"$(PYTHON)" -m venv --clear "$(VENV)"
+	@# The build tools first: the second step builds a source archive with them, without fetching others.
+	"$(BIN)/python" -m pip install --quiet --require-hashes -r requirements/build.txt
+	"$(BIN)/python" -m pip install --quiet --require-hashes --no-build-isolation -r requirements/dev.txt
+	@touch "$@"
+
+$(READY): $(LOCKED) pyproject.toml
+	"$(BIN)/python" -m pip install --quiet --no-deps --no-build-isolation --editable .
+	"$(BIN)/python" -m pip check
+	@touch "$@"
+
+test: $(READY) ## Run the tests and the doctests
+	"$(BIN)/python" -m pytest -n $(WORKERS)
+
+check: $(READY) ## Lint, formatting and types
+	"$(BIN)/ruff" check .
+	"$(BIN)/ruff" format --check .
+	"$(BIN)/mypy" kgl
+	@if [ -f Snakefile ]; then set -ex; "$(BIN)/snakefmt" --check Snakefile; "$(BIN)/snakemake" --lint; fi
+
+# The replication of the paper is a Snakemake workflow that has not landed; until then these two
+# targets run the scripts that exist.
+figures: $(READY) ## Make the figures that exist so far
+	@echo "The Snakemake workflow of the paper's figures has not landed yet."
+	@echo "This makes what exists: hyperparameters against sparsity, and the README's example."
+	"$(BIN)/python" -m experiments.hyperparameter_sparsity
+	"$(BIN)/python" -m experiments.readme_example
+	@echo "Figures present (everything else in the paper is still to come):"
+	@{ find figures docs -type f \( -name '*.png' -o -name '*.pdf' -o -name '*.svg' \) 2>/dev/null | sort | grep . || echo '(none)'; } | sed 's/^/  /'
+
+smoke: $(READY) ## A quick run from data to picture
+	@echo "Smoke run: the README's example at a tiny size (the workflow's own small study has not landed)."
+	"$(BIN)/python" -m experiments.readme_example --tiny
+
+bench: $(READY) ## Time kgl against the alternatives, one thread
+	"$(BIN)/python" -m benchmarks.run
+
+# Universal: one file for every platform and every Python from 3.11, with one version per package.
+# No index address, no find-links path and no command line of this machine end up in the files.
+COMPILE = "$(BIN)/uv" pip compile --quiet --upgrade --universal --python-version 3.11 \
+	--fork-strategy fewest --generate-hashes --no-emit-index-url --no-emit-find-links \
+	--custom-compile-command "make lock"
+
+lock: $(READY) ## Renew requirements/*.txt (the next make rebuilds the environment)
+	$(COMPILE) pyproject.toml --extra dev --output-file requirements/dev.txt
+	@# Constrained by the first, so that the second step of the installation changes nothing of the first.
+	$(COMPILE) requirements/build.in --constraint requirements/dev.txt --output-file requirements/build.txt
+
+clean: ## Remove caches and build products (keeps .venv, results and figures)
+	rm -rf build dist *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -1,0 +1,111 @@
+"""Graphs as arrays: edge vectors, adjacency matrices, Laplacians and pairwise distances.
+
+An edge vector lists the pairs ``i < j`` in the order of ``np.triu_indices(m, 1)``. Every function
+takes leading batch axes, so one graph and a whole grid of graphs go through the same code.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+
+__all__ = [
+    "adjacency_from_edges",
+    "adjacency_from_laplacian",
+    "complete_laplacian",
+    "edges_from_adjacency",
+    "laplacian_from_adjacency",
+    "n_nodes_from_edges",
+    "pairwise_sq_distances",
+    "sq_distances_from_gram",
+]
+
+
+def n_nodes_from_edges(n_edges: int) -> int:
+    """Return the number of nodes ``m`` with ``m (m - 1) / 2`` pairs.
+
+    Examples
+    --------
+    >>> n_nodes_from_edges(190)
+    20
+    """
+    m = round((1 + float(np.sqrt(1 + 8 * n_edges))) / 2)
+    if m * (m - 1) // 2 != n_edges:
+        raise ValueError(
+            f"an edge vector has m (m - 1) / 2 entries; {n_edges} is not of that form for any m"
+        )
+    return m
+
+
+def adjacency_from_edges(weights: Array) -> Array:
+    """Spread edge vectors ``(..., E)`` over symmetric matrices ``(..., m, m)``.
+
+    Examples
+    --------
+    >>> adjacency_from_edges(np.array([1.0, 2.0, 3.0]))
+    array([[0., 1., 2.],
+           [1., 0., 3.],
+           [2., 3., 0.]])
+    """
+    weights = np.asarray(weights, dtype=float)
+    m = n_nodes_from_edges(weights.shape[-1])
+    rows, cols = np.triu_indices(m, 1)
+    W = np.zeros((*weights.shape[:-1], m, m))
+    W[..., rows, cols] = weights
+    W[..., cols, rows] = weights
+    return W
+
+
+def edges_from_adjacency(W: Array) -> Array:
+    """Read the upper triangle ``(..., E)`` of symmetric matrices ``(..., m, m)``."""
+    W = np.asarray(W)
+    rows, cols = np.triu_indices(W.shape[-1], 1)
+    edges: Array = W[..., rows, cols]
+    return edges
+
+
+def laplacian_from_adjacency(W: Array) -> Array:
+    """``L = diag(W 1) - W``, so that every row of ``L`` sums to zero."""
+    L = -np.asarray(W, dtype=float)
+    diagonal = np.arange(L.shape[-1])
+    L[..., diagonal, diagonal] = 0.0
+    L[..., diagonal, diagonal] = -L.sum(axis=-1)
+    return L
+
+
+def adjacency_from_laplacian(L: Array) -> Array:
+    """Off-diagonal part of ``-L``, with an exact zero diagonal."""
+    W = -np.asarray(L, dtype=float)
+    diagonal = np.arange(W.shape[-1])
+    W[..., diagonal, diagonal] = 0.0
+    # -0.0 would print as a signed zero in every export
+    W += 0.0
+    return W
+
+
+def complete_laplacian(m: int) -> Array:
+    """Complete graph with equal weights and trace ``m``: the graph of the signal that is zero.
+
+    It is what the graph step returns for ``A = 0``, the starting point of Algorithm 1.
+    """
+    return (m * np.eye(m) - np.ones((m, m))) / (m - 1)
+
+
+def sq_distances_from_gram(G: Array) -> Array:
+    """``Z_ij = G_ii + G_jj - 2 G_ij`` (not below zero), so that ``sum_{i<j} Z w = tr(G L)``."""
+    diagonal = np.einsum("...ii->...i", G)
+    Z = diagonal[..., :, None] + diagonal[..., None, :]
+    Z -= 2.0 * G
+    np.maximum(Z, 0.0, out=Z)
+    return Z
+
+
+def pairwise_sq_distances(Y: Array) -> Array:
+    """Squared distances between the columns of ``Y``, exact for nearly equal columns too."""
+    from scipy.spatial.distance import pdist, squareform
+
+    return np.asarray(squareform(pdist(np.asarray(Y, dtype=float).T, "sqeuclidean")))

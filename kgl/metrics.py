@@ -1,0 +1,549 @@
+"""Scores of learned graphs, fitted signals and clusters.
+
+A graph is given as its symmetric ``m x m`` adjacency matrix (the diagonal is not read) or as the
+vector of its ``E = m (m - 1) / 2`` edge weights in the order of ``np.triu_indices(m, 1)``; truth
+and estimate may come in different forms. The scalar functions lean on scikit-learn and are the
+reference; `aps_many` and `sse_many` score a whole grid at once and are tested to agree with them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
+from sklearn.cluster import SpectralClustering
+from sklearn.metrics import average_precision_score, normalized_mutual_info_score
+
+from kgl.laplacian import Array, edges_from_adjacency, n_nodes_from_edges
+
+Labels: TypeAlias = NDArray[Any]
+
+__all__ = [
+    "THRESHOLD",
+    "aps",
+    "aps_many",
+    "density",
+    "f_score",
+    "mse_signals",
+    "nmi",
+    "spectral_clusters",
+    "sse_graph",
+    "sse_many",
+]
+
+#: Weights below this fraction of the largest one count as zero. Far above the residual of an
+#: interior-point solver (1e-8), so that its noise cannot rank pairs that are not edges, and far
+#: below any weight that matters. The exact graph step returns exact zeros and does not need it.
+THRESHOLD = 1e-4
+
+#: Entries of a block of scores that `aps_many` sorts at once; bounds its memory for any grid.
+_CHUNK = 2_000_000
+
+
+# ------------------------------------------------------------------------------------ input
+
+
+def _as_numbers(values: ArrayLike, name: str) -> Array:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} does not hold numbers; pass an array of floats") from None
+
+
+def _symmetric_edges(W: Array, name: str) -> Array:
+    """Upper triangles of matrices ``(..., m, m)``, which must be symmetric."""
+    if W.shape[-1] != W.shape[-2]:
+        raise ValueError(
+            f"{name} has shape {W.shape}; pass square m x m matrices, or edge weights in the "
+            "order of np.triu_indices(m, 1)"
+        )
+    upper, lower = edges_from_adjacency(W), edges_from_adjacency(np.swapaxes(W, -1, -2))
+    # the relative tolerance lets the rounding of an inexact solver pass
+    finite = np.abs(upper[np.isfinite(upper)])
+    atol = 1e-8 * float(finite.max(initial=0.0))
+    if not np.allclose(upper, lower, rtol=1e-6, atol=atol, equal_nan=True):
+        raise ValueError(f"{name} is not symmetric; pass (W + W.T) / 2 if that is what is meant")
+    return upper
+
+
+def _edges(W: ArrayLike, name: str) -> Array:
+    """One graph, matrix or edge vector, as an edge vector."""
+    W = _as_numbers(W, name)
+    if W.ndim == 2:
+        W = _symmetric_edges(W, name)
+    elif W.ndim != 1:
+        raise ValueError(f"{name} has shape {W.shape}; pass one m x m matrix or one edge vector")
+    if W.size == 0:
+        raise ValueError(f"{name} has no pair of nodes; pass a graph of at least 2 nodes")
+    n_nodes_from_edges(W.size)
+    if np.isnan(W).any():
+        raise ValueError(f"{name} contains NaN; drop the failed fit before scoring")
+    return W
+
+
+def _edge_rows(W: ArrayLike, name: str, n_edges: int) -> Array:
+    """Edge vectors ``(N, E)`` of a batch of graphs, ``(N, E)`` or ``(N, m, m)``."""
+    W = _as_numbers(W, name)
+    if W.ndim == 3:
+        W = _symmetric_edges(W, name)
+    if W.ndim != 2 or W.shape[1] != n_edges:
+        raise ValueError(
+            f"{name} has shape {W.shape}; the truth has {n_edges} pairs of nodes: pass "
+            f"(N, {n_edges}) edge vectors or (N, m, m) matrices of the same m"
+        )
+    failed = np.isnan(W).any(axis=1)
+    if failed.any():
+        raise ValueError(f"{name} contains NaN in row {int(failed.argmax())}; drop the failed fit")
+    return W
+
+
+def _same_size(truth: NDArray[Any], estimate: Array, name: str) -> None:
+    if truth.shape != estimate.shape:
+        raise ValueError(
+            f"W_true has {truth.size} pairs of nodes and {name} has {estimate.size}; pass two "
+            "graphs on the same nodes"
+        )
+
+
+def _true_edges(W_true: ArrayLike) -> NDArray[np.bool_]:
+    truth: NDArray[np.bool_] = _edges(W_true, "W_true") != 0
+    if not truth.any():
+        raise ValueError("W_true has no edge, so no score of its edges is defined; pass a graph")
+    return truth
+
+
+def _check_threshold(threshold: float) -> None:
+    if not 0 <= threshold < 1:
+        raise ValueError(
+            f"threshold={threshold!r}; pass a fraction of the largest weight in [0, 1), or None "
+            "where scores are meant"
+        )
+
+
+def _clean(values: Array, threshold: float | None, name: str) -> Array:
+    """Weights with the small ones set to zero (rows of ``(N, E)``), or scores as they are."""
+    if threshold is None:
+        if np.isposinf(values).any():
+            raise ValueError(f"{name} contains +inf; scores are finite, or -inf where forbidden")
+        return values
+    _check_threshold(threshold)
+    if not np.isfinite(values).all():
+        raise ValueError(f"{name} contains infinite weights; pass threshold=None to rank scores")
+    cut = threshold * np.abs(values).max(axis=1, keepdims=True)
+    if (values < -cut).any():
+        raise ValueError(
+            f"{name} contains the negative weight {values.min():.3g}; pass the adjacency matrix "
+            "(not the Laplacian), or threshold=None if these are scores"
+        )
+    return np.where(values > cut, values, 0.0)
+
+
+# ------------------------------------------------------------------------------- graph scores
+
+
+def aps(W_true: ArrayLike, W_est: ArrayLike, *, threshold: float | None = THRESHOLD) -> float:
+    """Average precision of the estimated edges against the true ones.
+
+    ``APS = sum_k (R_k - R_{k-1}) P_k``, where ``P_k`` and ``R_k`` are the precision and the recall
+    of the pairs whose estimate is at least the k-th largest distinct value.
+
+    Parameters
+    ----------
+    W_true : array_like
+        True graph, ``m x m`` or edge vector; pairs of nonzero weight are the edges.
+    W_est : array_like
+        Estimated weights, or scores of all pairs (then pass ``threshold=None``).
+    threshold : float or None, default 1e-4
+        A fraction: estimates up to ``threshold * max(W_est)`` become zero before the ranking. With
+        None the values are ranked as they are, of any sign, and ``-inf`` (a forbidden edge) ranks
+        last.
+
+    Returns
+    -------
+    float
+        In (0, 1]; about the density of the true graph for an estimate without information.
+
+    Notes
+    -----
+    Equal estimates are one step of the curve, never ordered by position. So all pairs of weight
+    zero enter together, at the precision of the complete graph: an estimate with few edges scores
+    low, however good those few are. The untied scores of the graph step (``edge_scores_``) rank
+    these pairs too and score higher; say which of the two a number is.
+
+    The exact graph step returns exact zeros, for which any small threshold gives the same value.
+    An inexact solver returns noise instead of zeros, which would decide the order of most pairs:
+    this is what the threshold is for.
+
+    The value is that of `sklearn.metrics.average_precision_score`.
+
+    Examples
+    --------
+    Edges (0, 1) and (0, 2) are true; the second is missed and ties with the pair (1, 2):
+
+    >>> round(aps([1, 1, 0], [0.5, 0, 0]), 6)  # 1/2 * 1 + 1/2 * 2/3
+    0.833333
+    >>> aps([1, 1, 0], [0.5, -0.1, -0.2], threshold=None)
+    1.0
+    """
+    truth, estimate = _true_edges(W_true), _edges(W_est, "W_est")
+    _same_size(truth, estimate, "W_est")
+    estimate = _clean(estimate[None], threshold, "W_est")[0]
+    # scikit-learn rejects -inf; ranks keep the order and the ties exactly
+    ranks = np.unique(estimate, return_inverse=True)[1]
+    # its sum of recall steps can end one rounding above 1
+    return min(1.0, float(average_precision_score(truth, ranks)))
+
+
+def aps_many(W_true: ArrayLike, scores: ArrayLike, *, threshold: float | None = THRESHOLD) -> Array:
+    """Average precision of many estimates of one graph; equals `aps` row by row.
+
+    Parameters
+    ----------
+    W_true : array_like
+        True graph, ``m x m`` or edge vector.
+    scores : array_like
+        Estimates, ``(N, E)`` edge vectors or ``(N, m, m)`` matrices.
+    threshold : float or None, default 1e-4
+        As in `aps`, relative to the largest weight of each row.
+
+    Returns
+    -------
+    ndarray of shape (N,)
+
+    Notes
+    -----
+    Vectorised over the rows, 50 to 100 times faster than scikit-learn row by row at m = 20. `aps`
+    is the reference: the tests compare the two to 1e-12 on inputs full of ties. Memory is bounded
+    by sorting blocks of rows.
+
+    Examples
+    --------
+    >>> aps_many([1, 1, 0], [[0.5, 0.25, 0], [0.5, 0, 0], [0, 0, 0.5]]).round(6)
+    array([1.      , 0.833333, 0.666667])
+    """
+    truth = _true_edges(W_true)
+    rows = _edge_rows(scores, "scores", truth.size)
+    out = np.empty(len(rows))
+    step = max(1, _CHUNK // truth.size)
+    for start in range(0, len(rows), step):
+        block = _clean(rows[start : start + step], threshold, "scores")
+        out[start : start + step] = _average_precision(truth, block)
+    return out
+
+
+def _average_precision(truth: NDArray[np.bool_], scores: Array) -> Array:
+    """Average precision of each row of ``scores``, with equal scores as one step."""
+    order = np.argsort(-scores, axis=1)
+    ranked = np.take_along_axis(scores, order, axis=1)
+    hits = np.cumsum(truth[order], axis=1)
+    # a step of the curve ends where the next score differs; positions inside a tie do not count
+    ends = np.ones(scores.shape, dtype=bool)
+    np.not_equal(ranked[:, 1:], ranked[:, :-1], out=ends[:, :-1])
+    # hits up to the previous end: hits never fall, so the running maximum over ends carries them
+    reached = np.maximum.accumulate(np.where(ends, hits, 0), axis=1)
+    gained = np.diff(reached, axis=1, prepend=0)
+    precision = hits / np.arange(1, truth.size + 1)
+    # gained is zero inside a tie, where reached does not move
+    return np.asarray(np.minimum(1.0, (gained * precision).sum(axis=1) / truth.sum()))
+
+
+def _rescaled(truth: Array, estimates: Array) -> Array:
+    """Rows of ``estimates`` with the total weight of ``truth``; empty graphs stay empty."""
+    totals = estimates.sum(axis=1, keepdims=True)
+    if (totals < 0).any():
+        raise ValueError(
+            f"an estimate has the negative total weight {totals.min():.3g}; pass adjacency "
+            "weights, not a Laplacian"
+        )
+    scale = np.divide(truth.sum(), totals, out=np.zeros_like(totals), where=totals > 0)
+    return np.asarray(estimates * scale)
+
+
+def _sse_rows(truth: Array, rows: Array, normalise: bool, name: str) -> Array:
+    if not (np.isfinite(truth).all() and np.isfinite(rows).all()):
+        raise ValueError(f"W_true or {name} contains infinite weights; pass weights, not scores")
+    norm = float((truth**2).sum())
+    if norm == 0.0:
+        raise ValueError("W_true has no edge, so SSE_G divides by zero; pass a graph")
+    if normalise:
+        rows = _rescaled(truth, rows)
+    return np.asarray(((rows - truth) ** 2).sum(axis=1) / norm)
+
+
+def sse_graph(W_true: ArrayLike, W_est: ArrayLike, *, normalise: bool = False) -> float:
+    """Normalised squared error of the weights, ``||W_est - W_0||_F^2 / ||W_0||_F^2``.
+
+    Parameters
+    ----------
+    W_true, W_est : array_like
+        True and estimated graph, ``m x m`` or edge vectors. Diagonals are not read.
+    normalise : bool, default False
+        Rescale the estimate to the total weight of the truth first. Not needed for models that
+        hold ``tr(L) = m`` when the truth is normalised likewise. An empty estimate stays empty.
+
+    Returns
+    -------
+    float
+        0 for the truth, 1 for the empty graph.
+
+    Examples
+    --------
+    >>> sse_graph([3, 4, 0], [3, 0, 0])  # 16 / 25
+    0.64
+    >>> sse_graph([3, 4, 0], [6, 8, 0], normalise=True)
+    0.0
+    """
+    truth, estimate = _edges(W_true, "W_true"), _edges(W_est, "W_est")
+    _same_size(truth, estimate, "W_est")
+    return float(_sse_rows(truth, estimate[None], normalise, "W_est")[0])
+
+
+def sse_many(W_true: ArrayLike, weights: ArrayLike, *, normalise: bool = False) -> Array:
+    """`sse_graph` of many estimates, ``(N, E)`` or ``(N, m, m)``, of one graph.
+
+    Examples
+    --------
+    >>> sse_many([3, 4, 0], [[3, 4, 0], [3, 0, 0], [0, 0, 0]])
+    array([0.  , 0.64, 1.  ])
+    """
+    truth = _edges(W_true, "W_true")
+    rows = _edge_rows(weights, "weights", truth.size)
+    return _sse_rows(truth, rows, normalise, "weights")
+
+
+def density(W: ArrayLike, *, threshold: float = THRESHOLD) -> float:
+    """Fraction of the pairs of nodes whose weight exceeds ``threshold * max(W)``.
+
+    Examples
+    --------
+    >>> round(density([1.0, 0.5, 1e-9, 0, 0, 0]), 6)
+    0.333333
+    """
+    return float((_clean(_edges(W, "W")[None], threshold, "W") > 0).mean())
+
+
+def f_score(
+    W_true: ArrayLike,
+    W_est: ArrayLike,
+    *,
+    density: float | None = None,
+    threshold: float | None = THRESHOLD,
+) -> float:
+    """F1 score of the graph that keeps the heaviest pairs, ``F = 2 TP / (kept + true)``.
+
+    Parameters
+    ----------
+    W_true : array_like
+        True graph, ``m x m`` or edge vector; pairs of nonzero weight are the edges.
+    W_est : array_like
+        Estimated weights, or scores of all pairs (then pass ``threshold=None``).
+    density : float, optional
+        Fraction of all pairs to keep, ``round(density * E)`` of them; the density of the true
+        graph by default, where precision, recall and F are equal if so many pairs can be kept.
+    threshold : float or None, default 1e-4
+        As in `aps`. Pairs of weight zero (or of score ``-inf``) are never kept, so an estimate
+        with fewer edges than asked for keeps what it has.
+
+    Returns
+    -------
+    float
+        In [0, 1]. Where pairs tie at the cut, the expectation over a random choice among them:
+        their position in the vector must not decide.
+
+    Examples
+    --------
+    >>> f_score([1, 1, 0], [0.5, 0, 0.4])  # keeps two, one of them right
+    0.5
+    >>> round(f_score([1, 1, 0], [0.5, 0, 0.4], density=1 / 3), 6)  # 2 * 1 / (1 + 2)
+    0.666667
+    """
+    truth, estimate = _true_edges(W_true), _edges(W_est, "W_est")
+    _same_size(truth, estimate, "W_est")
+    n_true = int(truth.sum())
+    if density is None:
+        kept = n_true
+    elif 0 < density <= 1:
+        kept = round(density * truth.size)
+    else:
+        raise ValueError(f"density={density!r}; pass the fraction of pairs to keep, in (0, 1]")
+    estimate = _clean(estimate[None], threshold, "W_est")[0]
+    usable = np.isfinite(estimate) if threshold is None else estimate > 0
+    kept = min(kept, int(usable.sum()))
+    if kept == 0:
+        return 0.0
+    cut = np.sort(estimate[usable])[-kept]
+    above, tied = usable & (estimate > cut), usable & (estimate == cut)
+    # F is linear in TP at a fixed number of kept pairs, so the mean over tie-breaks is exact
+    share = (kept - above.sum()) / tied.sum()
+    true_positives = (truth & above).sum() + share * (truth & tied).sum()
+    return float(2 * true_positives / (kept + n_true))
+
+
+# ------------------------------------------------------------------------------------ signals
+
+
+def mse_signals(
+    Y_true: ArrayLike,
+    Y_hat: ArrayLike,
+    mask: ArrayLike | None = None,
+    *,
+    out_of_sample: bool = True,
+) -> float:
+    """Mean squared error of the fitted signals over the unobserved (or the observed) entries.
+
+    ``||(1 1' - M) o (Y_hat - Y)||_F^2 / ||1 1' - M||_F^2`` out of sample and
+    ``||M o (Y_hat - Y)||_F^2 / ||M||_F^2`` in sample.
+
+    Parameters
+    ----------
+    Y_true, Y_hat : array_like of shape (n, m)
+        True and fitted signals. Only the entries that are scored must be numbers.
+    mask : array_like of shape (n, m), optional
+        True (or 1) where the entry was observed by the fit. Without a mask every entry is scored.
+    out_of_sample : bool, default True
+        Score the unobserved entries; False scores the observed ones.
+
+    Returns
+    -------
+    float
+        NaN if the mask leaves no entry to score: the error of a complete data set out of sample
+        is undefined, and a curve over missing rates that starts at 0 must not stop there.
+
+    Examples
+    --------
+    >>> Y, fit = [[1.0, 2.0], [3.0, 4.0]], [[1.0, 1.0], [3.0, 1.0]]
+    >>> observed = [[True, False], [True, False]]
+    >>> mse_signals(Y, fit, observed), mse_signals(Y, fit, observed, out_of_sample=False)
+    (5.0, 0.0)
+    """
+    truth, fitted = _as_numbers(Y_true, "Y_true"), _as_numbers(Y_hat, "Y_hat")
+    if truth.shape != fitted.shape or truth.ndim != 2:
+        raise ValueError(
+            f"Y_true has shape {truth.shape} and Y_hat {fitted.shape}; pass two n x m matrices"
+        )
+    scored = np.ones(truth.shape, dtype=bool)
+    if mask is not None:
+        observed = np.asarray(mask)
+        if observed.shape != truth.shape:
+            raise ValueError(f"mask has shape {observed.shape}; Y_true has {truth.shape}")
+        if observed.dtype != bool and not np.isin(observed, (0, 1)).all():
+            raise ValueError("mask holds other values than True and False; True means observed")
+        scored = observed.astype(bool) != out_of_sample
+    if not scored.any():
+        return float("nan")
+    for values, name in ((truth, "Y_true"), (fitted, "Y_hat")):
+        bad = ~np.isfinite(values[scored])
+        if bad.any():
+            raise ValueError(
+                f"{name} is NaN or infinite at {int(bad.sum())} of the {bad.size} entries to "
+                "score; pass the complete matrix, or a mask that excludes them"
+            )
+    return float(((fitted[scored] - truth[scored]) ** 2).mean())
+
+
+# ----------------------------------------------------------------------------------- clusters
+
+
+def spectral_clusters(W: ArrayLike, k: int, seed: int = 0) -> NDArray[np.intp]:
+    """Cluster the nodes of a graph by normalised spectral clustering.
+
+    Parameters
+    ----------
+    W : array_like
+        Weights, ``m x m`` or edge vector, not negative.
+    k : int
+        Number of clusters, 1 to m.
+    seed : int, default 0
+        Seed of scikit-learn's k-means and eigensolver starts.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Labels 0 .. k - 1. The graph without edges has no structure: one cluster, all labels 0.
+
+    Notes
+    -----
+    A connected graph goes to `sklearn.cluster.SpectralClustering` as it is. With several
+    components the leading eigenvalue is multiple and its eigenvectors are decided by rounding, of
+    which scikit-learn warns. Such a graph gets ``1e-6`` times its mean weight added to every pair
+    first: too little to move a cluster, enough to make the eigenvectors and so the labels well
+    defined when there are more components than clusters.
+
+    Examples
+    --------
+    >>> W = np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3))
+    >>> labels = spectral_clusters(W, 2)
+    >>> bool(labels[0] == labels[2] != labels[3] == labels[5])
+    True
+    """
+    edges = _edges(W, "W")
+    _clean(edges[None], THRESHOLD, "W")  # rejects a Laplacian; the noise of a solver may pass
+    edges = np.maximum(edges, 0.0)
+    m = n_nodes_from_edges(edges.size)
+    if not 1 <= k <= m:
+        raise ValueError(f"k={k!r} clusters of {m} nodes; pass k between 1 and {m}")
+    if k == 1 or not edges.any():
+        return np.zeros(m, dtype=np.intp)
+    if k == m:
+        # scikit-learn's eigensolver needs k < m, and there is only one such clustering
+        return np.arange(m, dtype=np.intp)
+    affinity = np.zeros((m, m))
+    affinity[np.triu_indices(m, 1)] = edges
+    affinity += affinity.T
+    if connected_components(affinity, directed=False)[0] > 1:
+        affinity += 1e-6 * edges.mean()
+        np.fill_diagonal(affinity, 0.0)
+    model = SpectralClustering(n_clusters=k, affinity="precomputed", random_state=seed)
+    return np.asarray(model.fit_predict(affinity), dtype=np.intp)
+
+
+def nmi(
+    labels_true: ArrayLike,
+    labels_or_W: ArrayLike,
+    n_clusters: int | None = None,
+    seed: int = 0,
+) -> float:
+    """Normalised mutual information of two clusterings, ``2 I(a, b) / (H(a) + H(b))``.
+
+    Parameters
+    ----------
+    labels_true : array_like of shape (m,)
+        True groups, of any type.
+    labels_or_W : array_like
+        Labels of shape ``(m,)``, or the ``m x m`` adjacency matrix of a graph, whose
+        `spectral_clusters` are then compared. Edge vectors would look like labels: pass the matrix.
+    n_clusters : int, optional
+        Number of spectral clusters; the number of true groups by default. Only with a graph.
+    seed : int, default 0
+        Seed of the spectral clustering.
+
+    Returns
+    -------
+    float
+        `sklearn.metrics.normalized_mutual_info_score`: 1 for equal partitions, 0 if one of them
+        is a single cluster and the other is not.
+
+    Examples
+    --------
+    >>> nmi(["a", "a", "b", "b"], [1, 1, 0, 0])
+    1.0
+    >>> nmi([0, 0, 0, 1, 1, 1], np.kron(np.eye(2), np.ones((3, 3))))
+    1.0
+    """
+    truth: Labels = np.asarray(labels_true)
+    other: Labels = np.asarray(labels_or_W)
+    if truth.ndim != 1:
+        raise ValueError(f"labels_true has shape {truth.shape}; pass one label per node")
+    if other.ndim not in (1, 2) or len(other) != len(truth):
+        raise ValueError(
+            f"labels_or_W has shape {other.shape} for {len(truth)} true labels; pass as many "
+            "labels, or the m x m adjacency matrix of a graph on these nodes"
+        )
+    if other.ndim == 2:
+        k = len(np.unique(truth)) if n_clusters is None else n_clusters
+        other = spectral_clusters(other, k, seed)
+    elif n_clusters is not None:
+        raise ValueError(f"n_clusters={n_clusters} with labels given; it is for a graph, drop it")
+    return float(normalized_mutual_info_score(truth, other))

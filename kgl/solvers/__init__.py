@@ -1,0 +1,1 @@
+"""Numerical solvers: the graph step, the signal step, their alternation, and slow references."""

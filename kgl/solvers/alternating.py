@@ -1,0 +1,265 @@
+"""Alternating minimisation (Algorithm 1 of the paper) over all points of a grid at once.
+
+Starting from the complete graph, which is what the graph step returns for ``A = 0``, a signal
+step and a graph step take turns until no graph of the batch changes any more. Both steps are
+exact minimisers, so the objective of every point falls at each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kgl.laplacian import (
+    Array,
+    complete_laplacian,
+    laplacian_from_adjacency,
+    pairwise_sq_distances,
+    sq_distances_from_gram,
+)
+from kgl.problem import ModelSpec, graph_penalty
+from kgl.solvers.graph_step import GraphStep, graph_step
+from kgl.solvers.signal_step import SignalData, SignalSolution, make_signal_step
+
+__all__ = ["Batch", "Options", "solve_in_chunks", "solve_points"]
+
+#: Doubles per chunk (256 MB): it bounds memory for any grid. The larger a chunk, the less
+#: NumPy's overhead per call weighs.
+CHUNK_FLOATS = 32_000_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to solve, as opposed to what.
+
+    Attributes
+    ----------
+    regulariser : {"frobenius", "log-degree"}
+        Penalty on the graph.
+    barrier : float
+        Weight of the log-degree barrier.
+    smoothness_scale : float
+        Factor on rho: 1, or 1/n where the smoothness term is averaged.
+    edge_cost : array (m, m) or None
+        Added to the distances: per-edge penalties, ``inf`` where an edge is forbidden.
+    tol : float
+        Stop when the Laplacian changes by less than this, relative to its norm.
+    max_iter : int
+        Outer iterations at most.
+    inner_tol : float
+        Relative tolerance of an iterative signal step.
+    init : array (m, m) or None
+        Laplacian to start from instead of the complete graph.
+    signals, history : bool
+        Whether to return the fitted signals and the objective per iteration.
+    solve_graph : callable
+        The graph step, for routes other than the built-in one.
+    """
+
+    regulariser: str = "frobenius"
+    barrier: float = 1.0
+    smoothness_scale: float = 1.0
+    edge_cost: Array | None = None
+    tol: float = 1e-4
+    max_iter: int = 100
+    inner_tol: float = 1e-10
+    init: Array | None = None
+    signals: bool = False
+    history: bool = False
+    solve_graph: Callable[..., GraphStep] = graph_step
+
+
+@dataclass
+class Batch:
+    """Solutions of a batch of grid points.
+
+    Attributes
+    ----------
+    weights, scores : array (G, m, m)
+        Adjacency matrices and edge scores.
+    residual : array (G,)
+        Relative KKT residual of the last graph step.
+    n_iter : array of int (G,)
+        Outer iterations.
+    converged : bool array (G,)
+        Whether the tolerance was reached.
+    signals : array (G, n, m) or None
+        Fitted signals.
+    history : list of arrays (n_iter, 4) or None
+        Parts of the objective (fit, ridge, smoothness, graph) after each outer iteration.
+    """
+
+    weights: Array
+    scores: Array
+    residual: Array
+    n_iter: np.ndarray
+    converged: np.ndarray
+    signals: Array | None = None
+    history: list[Array] | None = None
+    inner_iterations: int = field(default=0)
+
+
+def _graph_distances(Z: Array, rho: Array, edge_cost: Array | None) -> Array:
+    Z = Z * rho[:, None, None]
+    if edge_cost is not None:
+        Z += edge_cost
+    return Z
+
+
+def _graph_part(W: Array, psi: Array, options: Options) -> Array:
+    part = graph_penalty(W, psi, options.regulariser, options.barrier)
+    if options.edge_cost is not None:
+        finite = np.where(np.isfinite(options.edge_cost), options.edge_cost, 0.0)
+        part = part + 0.5 * np.einsum("gij,ij->g", W, finite)
+    return part
+
+
+def _solve_graph(Z: Array, psi: Array, start: Array | None, options: Options) -> GraphStep:
+    return options.solve_graph(
+        Z, psi, regulariser=options.regulariser, barrier=options.barrier, start=start
+    )
+
+
+def _read_off(data: SignalData, psi: Array, options: Options) -> Batch:
+    """GL: one graph step on the distances of the data themselves."""
+    Z = pairwise_sq_distances(data.Y)
+    scale = np.full(len(psi), options.smoothness_scale)
+    step = _solve_graph(_graph_distances(Z, scale, options.edge_cost), psi, None, options)
+    n_points = len(psi)
+    history = None
+    if options.history:
+        smoothness = 0.5 * scale * np.einsum("gij,ij->g", step.weights, Z)
+        zero = np.zeros(n_points)
+        parts = np.stack([zero, zero, smoothness, _graph_part(step.weights, psi, options)], axis=1)
+        history = [row[None] for row in parts]
+    signals = np.broadcast_to(data.Y, (n_points, *data.Y.shape)) if options.signals else None
+    ones = np.ones(n_points, dtype=int)
+    return Batch(
+        step.weights, step.scores, step.residual, ones, ones.astype(bool), signals, history
+    )
+
+
+def solve_points(
+    data: SignalData, spec: ModelSpec, lam: Array, rho: Array, psi: Array, options: Options
+) -> Batch:
+    """Solve all points at once: hyperparameters are arrays (G,)."""
+    if not spec.fitted:
+        return _read_off(data, psi, options)
+    rho = rho * options.smoothness_scale
+    n_points, m = len(psi), data.Y.shape[1]
+    step = make_signal_step(data, spec, tol=options.inner_tol)
+    first = complete_laplacian(m) if options.init is None else options.init
+    L = np.broadcast_to(first, (n_points, m, m)).copy()
+    out = Batch(
+        weights=np.empty((n_points, m, m)),
+        scores=np.empty((n_points, m, m)),
+        residual=np.empty(n_points),
+        n_iter=np.zeros(n_points, dtype=int),
+        converged=np.zeros(n_points, dtype=bool),
+        history=[] if options.history else None,
+    )
+    records: list[list[Array]] = [[] for _ in range(n_points)]
+    dual: Array | None = None
+    warm: Array | None = None
+    kept_warm: Array | None = None
+    running = np.arange(n_points)
+
+    for iteration in range(options.max_iter):
+        if iteration == 0:
+            # all psi share the starting graph, hence the first signal step
+            _, index, inverse = np.unique(
+                np.stack([lam, rho]), axis=1, return_index=True, return_inverse=True
+            )
+            solution = step.solve(L[index], lam[index], rho[index], parts=options.history)
+            solution = solution.take(inverse.reshape(-1))
+        else:
+            solution = step.solve(L, lam[running], rho[running], warm=warm, parts=options.history)
+        out.inner_iterations += solution.n_inner
+        Z = sq_distances_from_gram(solution.gram)
+        Z = _graph_distances(Z, rho[running], options.edge_cost)
+        graph = _solve_graph(Z, psi[running], dual, options)
+        new = laplacian_from_adjacency(graph.weights)
+        out.n_iter[running] += 1
+        if options.history:
+            parts = _parts(solution, L, graph.weights, new, rho[running], psi[running], options)
+            for k, row in zip(running, parts, strict=True):
+                records[k].append(row)
+        done = _unchanged(L, new, options.tol)
+        stop = done if iteration + 1 < options.max_iter else np.ones_like(done)
+        L, dual, warm = new, graph.dual, solution.warm
+        if not stop.any():
+            continue
+        which = running[stop]
+        out.weights[which] = graph.weights[stop]
+        out.scores[which] = graph.scores[stop]
+        out.residual[which] = graph.residual[stop]
+        out.converged[which] = done[stop]
+        running, L, dual = running[~stop], L[~stop], dual[~stop]
+        if warm is not None:
+            if kept_warm is None:
+                kept_warm = np.zeros((n_points, *warm.shape[1:]))
+            kept_warm[which] = warm[stop]
+            warm = warm[~stop]
+        if not len(running):
+            break
+
+    if options.signals or options.history:
+        # the signals that belong to the final graph
+        L = laplacian_from_adjacency(out.weights)
+        solution = step.solve(
+            L, lam, rho, warm=kept_warm, parts=options.history, signals=options.signals
+        )
+        out.signals = solution.signals
+        if options.history:
+            parts = _parts(solution, L, out.weights, L, rho, psi, options)
+            out.history = [np.array([*records[k], parts[k]]) for k in range(n_points)]
+    return out
+
+
+def _unchanged(old: Array, new: Array, tol: float) -> np.ndarray:
+    difference = (new - old).reshape(len(new), -1)
+    flat = new.reshape(len(new), -1)
+    change = np.einsum("gk,gk->g", difference, difference)
+    return np.asarray(change <= tol**2 * np.einsum("gk,gk->g", flat, flat))
+
+
+def _parts(
+    solution: SignalSolution,
+    L_old: Array,
+    W: Array,
+    L: Array,
+    rho: Array,
+    psi: Array,
+    options: Options,
+) -> Array:
+    """Objective (G, 4) at signals fitted to ``L_old`` and the graph ``W`` with Laplacian ``L``."""
+    assert solution.fit is not None and solution.prior is not None
+    ridge = solution.prior - rho * np.einsum("gij,gij->g", solution.gram, L_old)
+    smoothness = rho * np.einsum("gij,gij->g", solution.gram, L)
+    graph = _graph_part(W, psi, options)
+    return np.stack([solution.fit, np.maximum(ridge, 0.0), smoothness, graph], axis=1)
+
+
+def solve_in_chunks(
+    data: SignalData,
+    spec: ModelSpec,
+    lam: Array,
+    rho: Array,
+    psi: Array,
+    options: Options,
+    *,
+    chunk_size: int | None = None,
+) -> Iterator[tuple[slice, Batch]]:
+    """Solve a grid of any size in bounded memory: yield slices of points and their solutions."""
+    n_points = len(psi)
+    if chunk_size is None:
+        m = data.Y.shape[1]
+        per_point = 10 * m * m
+        if spec.fitted:
+            per_point += make_signal_step(data, spec).floats_per_point
+        chunk_size = max(1, CHUNK_FLOATS // per_point)
+    for begin in range(0, n_points, chunk_size):
+        part = slice(begin, min(begin + chunk_size, n_points))
+        yield part, solve_points(data, spec, lam[part], rho[part], psi[part], options)

@@ -1,0 +1,78 @@
+"""Preconditioned conjugate gradients for a batch of systems at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kgl.laplacian import Array
+
+__all__ = ["conjugate_gradients", "dot"]
+
+#: A batch is copied to a smaller one when no more than this share is left.
+_SHRINK_AT = 0.8
+
+
+def dot(A: Array, B: Array) -> Array:
+    """Inner products of the points of two batches."""
+    n_points = len(A)
+    return np.einsum("gk,gk->g", A.reshape(n_points, -1), B.reshape(n_points, -1))
+
+
+def conjugate_gradients(
+    operator: Callable[..., Callable[[Array], Array]],
+    arrays: tuple[Array, ...],
+    diagonal: Array,
+    rhs: Array,
+    start: Array | None,
+    tol: float,
+    max_iter: int = 5000,
+) -> tuple[Array, int]:
+    """Solve a batch of systems; points leave the batch as they converge.
+
+    ``operator(*arrays)`` makes the matrix product of a batch from its per-point arrays. The
+    residual is measured in the norm of the inverse ``diagonal``, relative to the right-hand side.
+    Returns the solutions and the iterations taken by all points together.
+    """
+    running, count = np.arange(len(rhs)), 0
+    goal = tol**2 * dot(rhs / diagonal, rhs)
+    solution = np.zeros(rhs.shape)
+    product = operator(*arrays)
+    each = (slice(None),) + (None,) * (rhs.ndim - 1)  # one number per point, to broadcast
+    if start is None:
+        x, r = solution.copy(), rhs.copy()
+    else:
+        x = start.copy()
+        r = rhs - product(x)
+    p = r / diagonal
+    size = dot(r, p)
+    for _ in range(max_iter):
+        going = size > goal
+        n_going = int(np.count_nonzero(going))
+        if n_going <= _SHRINK_AT * len(running):
+            # copying the batch costs about an iteration, so wait until it pays
+            solution[running[~going]] = x[~going]
+            running = running[going]
+            if not n_going:
+                return solution, count
+            x, r, p, diagonal = x[going], r[going], p[going], diagonal[going]
+            size, goal = size[going], goal[going]
+            arrays = tuple(a[going] for a in arrays)
+            product = operator(*arrays)
+            going = np.ones(n_going, dtype=bool)
+        count += n_going
+        q = product(p)
+        curvature = dot(p, q)
+        # a point that has converged stays where it is until it leaves
+        step = np.where(going, size, 0.0) / np.where(going, curvature, 1.0)
+        q *= step[each]
+        r -= q
+        np.multiply(p, step[each], out=q)
+        x += q
+        np.divide(r, diagonal, out=q)
+        previous, size = size, np.where(going, dot(r, q), size)
+        p *= np.where(going, size / np.where(going, previous, 1.0), 0.0)[each]
+        p += q
+    solution[running] = x
+    return solution, count

@@ -1,0 +1,359 @@
+r"""The graph step: a convex problem over edge weights, solved by semismooth Newton on its dual.
+
+Given distances :math:`Z` (zero diagonal) the two problems are, over weights :math:`w \ge 0`,
+
+.. math::
+    \text{frobenius:}  \quad & \min \sum_{i<j} Z_{ij} w_{ij} + \psi \|L\|_F^2
+                              \quad \text{s.t. } \operatorname{tr} L = m \\
+    \text{log-degree:} \quad & \min \sum_{i<j} Z_{ij} w_{ij} + \psi \|W\|_F^2
+                              - \beta \sum_i \log d_i
+
+with degrees :math:`d = W 1`. With :math:`c = Z / 2\psi` both have the same primal-dual link
+
+.. math:: w_{ij} = \tfrac12 \max(0, s_{ij}), \qquad s_{ij} = u_i + u_j - c_{ij},
+
+where the node potentials :math:`u` minimise a convex, once differentiable function:
+
+.. math::
+    \text{frobenius:}  \quad & \tfrac12 |d|^2 + \tfrac14 \textstyle\sum_{i<j} (s_{ij})_+^2 - tm/2,
+                              \quad u_i = t/2 - d_i \\
+    \text{log-degree:} \quad & \tfrac14 \textstyle\sum_{i<j} (s_{ij})_+^2
+                              - \tfrac{\beta}{2\psi} \textstyle\sum_i \log u_i.
+
+Its gradient is the mismatch of degrees, its generalised Hessian is a diagonal plus
+:math:`\tfrac12(\deg + \mathrm{adj})` of the active edges, so a Newton step is one linear system of
+about ``m`` unknowns. The function is piecewise quadratic (plus a logarithm): once the active edges
+are right the next step is exact, and the answer is good to rounding. All problems of a grid are
+solved at once: every array has a leading batch axis.
+
+The score ``s / 2`` is defined for every pair: it equals the weight of an edge and says how far a
+missing edge was from entering, so it orders edges without ties. Forbidden pairs have
+``Z = inf`` and score ``-inf``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+
+from kgl.laplacian import Array
+
+__all__ = ["GraphStep", "graph_step"]
+
+#: Above this size one Cholesky factor at a time beats NumPy's batched LU.
+_CHOLESKY_FROM = 48
+_ARMIJO = 1e-4
+#: A residual below this that no longer shrinks is rounding, not a failure to converge.
+_ROUNDING = 1e-9
+_MAX_HALVINGS = 60
+
+
+@dataclass
+class GraphStep:
+    """Solutions of a batch of graph steps.
+
+    Attributes
+    ----------
+    weights : array (G, m, m)
+        Symmetric adjacency matrices with exact zeros off the support.
+    scores : array (G, m, m)
+        ``s / 2``; equal to the weight where that is positive, ``-inf`` on the diagonal.
+    dual : array (G, k)
+        Dual variables, to warm-start a later call.
+    residual : array (G,)
+        Relative KKT residual of the solution (0 is exact).
+    n_steps : array of int (G,)
+        Newton steps taken.
+    """
+
+    weights: Array
+    scores: Array
+    dual: Array
+    residual: Array
+    n_steps: np.ndarray
+
+
+@dataclass
+class _Point:
+    """A dual point with all that the line search and the next Newton step read off it."""
+
+    dual: Array  # (G, k)
+    slack: Array  # (G, m, m): s, -inf on the diagonal
+    degrees: Array  # (G, m): degrees of w = s_+ / 2
+    value: Array  # (G,)
+    gradient: Array  # (G, k)
+
+    def take(self, index: np.ndarray) -> _Point:
+        return _Point(*(getattr(self, f)[index] for f in self.__dataclass_fields__))
+
+    def put(self, index: np.ndarray, other: _Point) -> None:
+        for f in self.__dataclass_fields__:
+            getattr(self, f)[index] = getattr(other, f)
+
+
+class _Dual(Protocol):
+    """What the Newton driver needs to know of a regulariser."""
+
+    cost: Array
+
+    def start(self) -> Array: ...
+    def at(self, dual: Array) -> _Point: ...
+    def hessian(self, point: _Point) -> Array: ...
+    def longest_step(self, dual: Array, direction: Array) -> Array: ...
+    def residual(self, point: _Point) -> Array: ...
+    def take(self, index: np.ndarray) -> _Dual: ...
+
+
+def _slack(cost: Array, potential: Array) -> tuple[Array, Array, Array]:
+    """Return s, the degrees of s_+ / 2, and sum_{i<j} s_+^2 / 4."""
+    s = potential[:, :, None] - cost
+    s += potential[:, None, :]
+    positive = np.maximum(s, 0.0)
+    degrees = 0.5 * positive.sum(axis=-1)
+    flat = positive.reshape(len(positive), -1)
+    return s, degrees, 0.125 * np.einsum("ge,ge->g", flat, flat)
+
+
+def _active_hessian(slack: Array, size: int) -> tuple[Array, Array]:
+    """Fill the leading m x m block with (deg + adj) / 2 of the active edges."""
+    n_problems, m, _ = slack.shape
+    H = np.zeros((n_problems, size, size))
+    block = H[:, :m, :m]
+    np.greater(slack, 0.0, out=block, casting="unsafe")
+    block *= 0.5
+    half_degree = block.sum(axis=-1)
+    nodes = np.arange(m)
+    block[:, nodes, nodes] = half_degree
+    return H, half_degree
+
+
+@dataclass
+class _Frobenius:
+    """Dual of the sum-barrier problem in (d, t); ``cost`` is c less its smallest entry."""
+
+    cost: Array
+
+    def start(self) -> Array:
+        # With equal degrees the problem is a projection onto a simplex: t is found exactly
+        # from the sorted costs. It gets the scale of t right however small psi is.
+        n_problems, m, _ = self.cost.shape
+        rows, cols = np.triu_indices(m, 1)
+        c = np.sort(self.cost[:, rows, cols], axis=-1)
+        count = np.arange(1, c.shape[-1] + 1)
+        finite = np.isfinite(c)
+        mean = (m + np.cumsum(np.where(finite, c, 0.0), axis=-1)) / count
+        k = np.maximum((finite & (mean > c)).sum(axis=-1), 1)
+        t = mean[np.arange(n_problems), k - 1] + 2.0
+        return np.concatenate([np.ones((n_problems, m)), t[:, None]], axis=1)
+
+    def at(self, dual: Array) -> _Point:
+        d, t = dual[:, :-1], dual[:, -1:]
+        m = d.shape[1]
+        slack, degrees, edge_part = _slack(self.cost, 0.5 * t - d)
+        value = 0.5 * np.einsum("gi,gi->g", d, d) + edge_part - 0.5 * m * t[:, 0]
+        gradient = np.empty_like(dual)
+        np.subtract(d, degrees, out=gradient[:, :-1])
+        gradient[:, -1] = 0.5 * (degrees.sum(axis=1) - m)
+        return _Point(dual, slack, degrees, value, gradient)
+
+    def hessian(self, point: _Point) -> Array:
+        m = point.degrees.shape[1]
+        H, half_degree = _active_hessian(point.slack, m + 1)
+        nodes = np.arange(m)
+        H[:, nodes, nodes] += 1.0
+        H[:, m, :m] = H[:, :m, m] = -half_degree
+        H[:, m, m] = 0.5 * half_degree.sum(axis=1)
+        return H
+
+    def longest_step(self, dual: Array, direction: Array) -> Array:
+        return np.ones(len(dual))
+
+    def residual(self, point: _Point) -> Array:
+        # Stationarity relative to the largest degree, the trace constraint relative to the trace.
+        m = point.degrees.shape[1]
+        stationarity = np.abs(point.gradient[:, :-1]).max(axis=1)
+        stationarity /= np.maximum(1.0, point.degrees.max(axis=1))
+        return np.maximum(stationarity, 2.0 * np.abs(point.gradient[:, -1]) / m)
+
+    def take(self, index: np.ndarray) -> _Frobenius:
+        return _Frobenius(self.cost[index])
+
+
+@dataclass
+class _LogDegree:
+    """Dual of the log-degree problem in the node potentials u > 0; ``barrier`` = beta / 2 psi."""
+
+    cost: Array
+    barrier: Array  # (G,)
+
+    def start(self) -> Array:
+        # Each node alone with its nearest neighbour: u^2 - (c/2) u = barrier, an order of
+        # magnitude that holds for costs both far below and far above the barrier.
+        nearest = 0.25 * self.cost.min(axis=-1)
+        dual = nearest + np.sqrt(nearest**2 + self.barrier[:, None])
+        # Where costs dwarf the barrier (psi -> 0, one or two edges a node) Newton is slow from
+        # there: follow the solution down from a larger psi, a decade at a time.
+        ratio = np.median(nearest, axis=1) ** 2 / self.barrier
+        decades = np.ceil(np.log10(np.maximum(ratio / 10.0, 1.0)))
+        for decade in range(int(decades.max()), 0, -1):
+            factor = 10.0 ** np.minimum(decade, decades)
+            eased = _LogDegree(self.cost / factor[:, None, None], self.barrier / factor)
+            point, _, _ = _newton(eased, dual / factor[:, None], 1e-4, 50)
+            dual = point.dual * factor[:, None]
+        return dual
+
+    def at(self, dual: Array) -> _Point:
+        slack, degrees, edge_part = _slack(self.cost, dual)
+        value = edge_part - self.barrier * np.log(dual).sum(axis=1)
+        gradient = degrees - self.barrier[:, None] / dual
+        return _Point(dual, slack, degrees, value, gradient)
+
+    def hessian(self, point: _Point) -> Array:
+        m = point.degrees.shape[1]
+        H, _ = _active_hessian(point.slack, m)
+        nodes = np.arange(m)
+        H[:, nodes, nodes] += self.barrier[:, None] / point.dual**2
+        return H
+
+    def longest_step(self, dual: Array, direction: Array) -> Array:
+        # stay inside u > 0: go at most 95 % of the way to the boundary
+        with np.errstate(divide="ignore"):
+            ratio = np.where(direction < 0, -0.95 * dual / direction, np.inf)
+        return np.minimum(1.0, ratio.min(axis=1))
+
+    def residual(self, point: _Point) -> Array:
+        scale = np.maximum(point.degrees, self.barrier[:, None] / point.dual)
+        return (np.abs(point.gradient) / scale).max(axis=1)
+
+    def take(self, index: np.ndarray) -> _LogDegree:
+        return _LogDegree(self.cost[index], self.barrier[index])
+
+
+def _solve(H: Array, b: Array) -> Array:
+    """Solve symmetric positive definite systems H x = b, batched."""
+    if H.shape[-1] < _CHOLESKY_FROM:
+        return np.asarray(np.linalg.solve(H, b[..., None])[..., 0])
+    return np.stack([_solve_one(h, r) for h, r in zip(H, b, strict=True)])
+
+
+def _solve_one(h: Array, r: Array) -> Array:
+    _, x, info = dposv(h, r)
+    return np.asarray(x if info == 0 else np.linalg.lstsq(h, r, rcond=None)[0])
+
+
+def _newton(
+    problem: _Dual, dual: Array, tol: float, max_steps: int
+) -> tuple[_Point, Array, np.ndarray]:
+    """Minimise a batch of dual functions by damped semismooth Newton."""
+    n_problems = len(dual)
+    final = problem.at(dual)
+    residual = problem.residual(final)
+    n_steps = np.zeros(n_problems, dtype=int)
+    running = np.flatnonzero(residual > tol)
+    part, point, old_residual = problem, final, residual
+    if len(running) < n_problems:
+        part, point, old_residual = problem.take(running), final.take(running), residual[running]
+    for _ in range(max_steps):
+        if not len(running):
+            break
+        direction = -_solve(part.hessian(point), point.gradient)
+        moved = _line_search(part, point, direction)
+        new_residual = part.residual(moved)
+        n_steps[running] += 1
+        # The residual is as small as rounding lets it be: no further step improves on it.
+        stalled = (moved.dual == point.dual).all(axis=1)
+        stalled |= (new_residual < _ROUNDING) & (new_residual > 0.5 * old_residual)
+        going = (new_residual > tol) & ~stalled
+        if going.all():
+            point, old_residual = moved, new_residual
+            continue
+        done = ~going
+        final.put(running[done], moved.take(done))
+        residual[running[done]] = new_residual[done]
+        running = running[going]
+        part, point, old_residual = part.take(going), moved.take(going), new_residual[going]
+    if len(running):
+        final.put(running, point)
+        residual[running] = part.residual(point)
+    return final, residual, n_steps
+
+
+def _line_search(problem: _Dual, point: _Point, direction: Array) -> _Point:
+    """Backtrack from the Newton step until each dual function has gone down enough."""
+    slope = np.einsum("gk,gk->g", point.gradient, direction)
+    step = problem.longest_step(point.dual, direction)
+    rounding = 1e-14 * (1.0 + np.abs(point.value))
+    trial = problem.at(point.dual + step[:, None] * direction)
+    # written so that a value that is not a number counts as a failure
+    short = ~(trial.value <= point.value + _ARMIJO * step * slope + rounding)
+    for _ in range(_MAX_HALVINGS):
+        if not short.any():
+            return trial
+        index = np.flatnonzero(short)
+        step[index] *= 0.5
+        again = problem.take(index).at(point.dual[index] + step[index, None] * direction[index])
+        trial.put(index, again)
+        bound = point.value[index] + _ARMIJO * step[index] * slope[index] + rounding[index]
+        short[index] = ~(again.value <= bound)
+    trial.put(np.flatnonzero(short), point.take(np.flatnonzero(short)))
+    return trial
+
+
+def graph_step(
+    Z: Array,
+    psi: Array | float,
+    *,
+    regulariser: str = "frobenius",
+    barrier: float = 1.0,
+    start: Array | None = None,
+    tol: float = 1e-13,
+    max_steps: int = 200,
+) -> GraphStep:
+    """Solve a batch of graph steps to rounding.
+
+    Parameters
+    ----------
+    Z : array (G, m, m)
+        Symmetric distances; ``inf`` forbids an edge; the diagonal is ignored.
+    psi : float or array (G,)
+        Weight of the Frobenius norm, positive.
+    regulariser : {"frobenius", "log-degree"}
+        Which of the two problems of the module's docstring.
+    barrier : float
+        ``beta``, the weight of the log-degree barrier.
+    start : array (G, k), optional
+        ``dual`` of an earlier result for similar problems.
+    tol : float
+        Relative KKT residual at which a problem counts as solved.
+    max_steps : int
+        Newton steps at most; a handful is usual.
+
+    Returns
+    -------
+    GraphStep
+    """
+    Z = np.asarray(Z, dtype=float)
+    n_problems, m, _ = Z.shape
+    half_inverse = np.broadcast_to(0.5 / np.asarray(psi, dtype=float), (n_problems,))
+    nodes = np.arange(m)
+    if regulariser == "frobenius":
+        # Adding a constant to all costs only moves t. Subtracting the smallest first keeps the
+        # active costs of the order of the weights, however small psi is.
+        lowest = Z.copy()
+        lowest[:, nodes, nodes] = np.inf
+        base = lowest.reshape(n_problems, -1).min(axis=1)
+        cost = (lowest - base[:, None, None]) * half_inverse[:, None, None]
+        problem: _Dual = _Frobenius(cost)
+    elif regulariser == "log-degree":
+        cost = Z * half_inverse[:, None, None]
+        cost[:, nodes, nodes] = np.inf
+        problem = _LogDegree(cost, barrier * half_inverse)
+    else:
+        raise ValueError(f"unknown regulariser {regulariser!r}; use 'frobenius' or 'log-degree'")
+    dual = problem.start() if start is None else np.array(start, dtype=float)
+    point, residual, n_steps = _newton(problem, dual, tol, max_steps)
+    scores = 0.5 * point.slack
+    return GraphStep(np.maximum(scores, 0.0), scores, point.dual, residual, n_steps)

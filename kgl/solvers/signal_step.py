@@ -1,0 +1,496 @@
+r"""The signal step: fitted signals for a given graph, for a batch of graphs and hyperparameters.
+
+For a fixed graph the objective is quadratic in :math:`\hat Y`, with the solution of Gaussian
+process regression: a prior covariance :math:`\Sigma` over the entries of :math:`\hat Y` and unit
+noise on the observed ones,
+
+.. math::
+    \hat y = \Sigma \alpha, \qquad (I + M \Sigma M)\, \alpha = M y.
+
+In the whitened models :math:`\Sigma = P \otimes K_z` with
+:math:`P = (\lambda K_x^{\dagger} + \rho L)^{\dagger}
+= B (\lambda I + \rho B^\top L B)^{-1} B^\top` for any factor :math:`K_x = B B^\top`. No kernel is
+ever inverted, so singular kernels need no treatment of their own. In the joint eigenbasis
+(:math:`Q_z` of :math:`K_z`, :math:`U` of :math:`P` or :math:`L`) the prior is diagonal,
+with variances
+
+.. math::
+    s_{ij} = z_i g_j \;\text{(whitened)}, \qquad
+    s_{ij} = \frac{z_i}{\lambda + \rho\, l_j z_i} \;\text{(not whitened)}.
+
+The cases below have one class each; all return the matrix :math:`G` for which the smoothness
+term is :math:`\operatorname{tr}(G L)`, the only thing the graph step reads.
+
+============  =======================  ==========================================
+data          K_z = I                  K_z given
+============  =======================  ==========================================
+complete      :class:`GramStep`        :class:`SpectralStep`
+incomplete    :class:`RowwiseStep`     :class:`CoefficientStep`, :class:`ResidualStep`
+============  =======================  ==========================================
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kgl.kernels import KernelEigen
+from kgl.laplacian import Array
+from kgl.problem import ModelSpec
+from kgl.solvers.cg import conjugate_gradients, dot
+
+__all__ = ["SignalData", "SignalSolution", "SignalStep", "make_signal_step"]
+
+
+@dataclass(frozen=True)
+class SignalData:
+    """One data set, prepared once and shared by all points of a grid.
+
+    Attributes
+    ----------
+    Y : array (n, m)
+        Observations, zero where missing.
+    mask : bool array (n, m) or None
+        True where observed; None when everything is.
+    K_x, K_z : KernelEigen
+        Eigendecompositions with the null directions dropped.
+    """
+
+    Y: Array
+    mask: np.ndarray | None
+    K_x: KernelEigen
+    K_z: KernelEigen
+
+    @cached_property
+    def node_factor(self) -> Array | None:
+        """``B`` (m, r) with ``K_x = B B'``, or None for the identity."""
+        if self.K_x.is_identity:
+            return None
+        return np.asarray(self.K_x.vectors * np.sqrt(self.K_x.values))
+
+
+@dataclass
+class SignalSolution:
+    """Fitted signals of a batch, as far as they have been worked out.
+
+    Attributes
+    ----------
+    gram : array (G, m, m)
+        ``tr(gram L)`` is the smoothness term.
+    fit : array (G,) or None
+        Squared error over the observed entries, where asked for.
+    prior : array (G,) or None
+        The ridge and smoothness terms together, weighted by lambda and rho, where asked for.
+    signals : array (G, n, m) or None
+        The fitted signals, where asked for.
+    n_inner : int
+        Iterations of an iterative solver, all points together; 0 for a closed form.
+    warm : array (G, n, m) or None
+        Residuals, from which a later solve of a similar problem can start.
+    """
+
+    gram: Array
+    fit: Array | None = None
+    prior: Array | None = None
+    signals: Array | None = None
+    n_inner: int = 0
+    warm: Array | None = None
+
+    def take(self, index: np.ndarray) -> SignalSolution:
+        """Return the points of ``index``, repeated as often as it names them."""
+
+        def pick(a: Array | None) -> Array | None:
+            return None if a is None else a[index]
+
+        return SignalSolution(
+            self.gram[index],
+            pick(self.fit),
+            pick(self.prior),
+            pick(self.signals),
+            self.n_inner,
+            pick(self.warm),
+        )
+
+
+class SignalStep(ABC):
+    """Solve for the signals of a batch of graphs."""
+
+    #: doubles held per grid point while solving: what the size of a chunk is worked out from
+    floats_per_point: int
+
+    def __init__(self, data: SignalData, spec: ModelSpec) -> None:
+        self.data = data
+        self.spec = spec
+
+    @abstractmethod
+    def solve(
+        self,
+        L: Array,
+        lam: Array,
+        rho: Array,
+        *,
+        warm: Array | None = None,
+        parts: bool = False,
+        signals: bool = False,
+    ) -> SignalSolution:
+        """Solve for graphs ``L`` (G, m, m) with weights ``lam`` and ``rho`` (G,)."""
+
+
+def make_signal_step(data: SignalData, spec: ModelSpec, *, tol: float = 1e-10) -> SignalStep:
+    """Choose the solver for a data set: complete or not, dependent observations or not."""
+    if data.mask is None:
+        return (GramStep if data.K_z.is_identity else SpectralStep)(data, spec)
+    if data.K_z.is_identity:
+        return RowwiseStep(data, spec)
+    # solve in whichever space is clearly smaller
+    n_coefficients = len(data.K_z.values) * data.Y.shape[1]
+    sparse = 2 * int(data.mask.sum()) < n_coefficients
+    return (ResidualStep if sparse else CoefficientStep)(data, spec, tol=tol)
+
+
+def _node_precision(data: SignalData, L: Array, lam: Array, rho: Array, noise: float) -> Array:
+    """Return ``lam I + rho B'LB + noise B'B``, with B = I where K_x is the identity."""
+    B = data.node_factor
+    if B is None:
+        M = rho[:, None, None] * L
+        diagonal = lam[:, None] + noise
+    else:
+        M = np.matmul(B.T, np.matmul(L, B))
+        M *= rho[:, None, None]
+        diagonal = lam[:, None] + noise * data.K_x.values
+    index = np.arange(M.shape[-1])
+    M[:, index, index] += diagonal
+    return M
+
+
+def _sandwich(data: SignalData, M: Array) -> Array:
+    """Return ``B M^-1 B'``, symmetric to the last bit."""
+    B = data.node_factor
+    if B is None:
+        P = np.linalg.inv(M)
+    else:
+        P = np.matmul(B, np.linalg.solve(M, np.broadcast_to(B.T, (len(M), *B.T.shape))))
+    return np.asarray(0.5 * (P + P.swapaxes(-1, -2)))
+
+
+def node_covariance(data: SignalData, L: Array, lam: Array, rho: Array) -> Array:
+    """Return ``P = (lam K_x^+ + rho L)^+`` on the range of K_x."""
+    return _sandwich(data, _node_precision(data, L, lam, rho, 0.0))
+
+
+class GramStep(SignalStep):
+    """Complete data, independent rows: only the Gram matrix Y'Y matters, at O(m^3) a point."""
+
+    def __init__(self, data: SignalData, spec: ModelSpec) -> None:
+        super().__init__(data, spec)
+        self._gram = data.Y.T @ data.Y
+        self.floats_per_point = 4 * self._gram.size
+
+    def solve(
+        self,
+        L: Array,
+        lam: Array,
+        rho: Array,
+        *,
+        warm: Array | None = None,
+        parts: bool = False,
+        signals: bool = False,
+    ) -> SignalSolution:
+        """Solve in closed form."""
+        # R = (I + P^+)^+, so that Yhat = Y R
+        R = _sandwich(self.data, _node_precision(self.data, L, lam, rho, 1.0))
+        solution = SignalSolution(np.matmul(R, np.matmul(self._gram, R)))
+        if parts:
+            noise = np.eye(R.shape[-1]) - R  # Y - Yhat = Y noise
+            product = np.matmul(self._gram, noise)
+            solution.fit = dot(noise, product)
+            solution.prior = dot(R, product)
+        if signals:
+            solution.signals = np.matmul(self.data.Y, R)
+        return solution
+
+
+class _SpectralBase(SignalStep):
+    """What the two solvers with a kernel over the observations share: the joint eigenbasis."""
+
+    def __init__(self, data: SignalData, spec: ModelSpec) -> None:
+        super().__init__(data, spec)
+        self._z = data.K_z.values
+        self._Qz = data.K_z.vectors
+        self._coefficients = self._Qz.T @ data.Y  # (r, m)
+        self.floats_per_point = 4 * self._coefficients.size + 4 * data.Y.shape[1] ** 2
+
+    def _prior(self, L: Array, lam: Array, rho: Array) -> tuple[Array, Array]:
+        """Return the node basis U (G, m, m) and the prior variances s (G, r, m)."""
+        if self.spec.whitened and self.data.node_factor is not None:
+            g, U = np.linalg.eigh(node_covariance(self.data, L, lam, rho))
+            np.maximum(g, 0.0, out=g)
+        else:
+            eigenvalues, U = np.linalg.eigh(L)
+            np.maximum(eigenvalues, 0.0, out=eigenvalues)
+            if not self.spec.whitened:
+                z = self._z[:, None]
+                denominator = (rho[:, None] * eigenvalues)[:, None, :] * z
+                denominator += lam[:, None, None]
+                return U, z / denominator
+            g = 1.0 / (lam[:, None] + rho[:, None] * eigenvalues)
+        return U, self._z[:, None] * g[:, None, :]
+
+    def _gram(self, F: Array) -> Array:
+        """Return ``Yhat' K_z^+ Yhat`` or ``Yhat' Yhat`` for ``Yhat = Q_z F``."""
+        if self.spec.whitened:
+            F = F / np.sqrt(self._z)[:, None]
+        return np.matmul(F.swapaxes(-1, -2), F)
+
+
+class SpectralStep(_SpectralBase):
+    """Complete data with a kernel over the observations: a filter in the joint eigenbasis."""
+
+    def solve(
+        self,
+        L: Array,
+        lam: Array,
+        rho: Array,
+        *,
+        warm: Array | None = None,
+        parts: bool = False,
+        signals: bool = False,
+    ) -> SignalSolution:
+        """Solve in closed form."""
+        U, s = self._prior(L, lam, rho)
+        residual = np.matmul(self._coefficients, U)
+        residual /= 1.0 + s
+        fitted = np.multiply(s, residual, out=s)
+        F = np.matmul(fitted, U.swapaxes(-1, -2))
+        solution = SignalSolution(self._gram(F))
+        if parts:
+            outside = np.sum(self.data.Y**2) - np.sum(self._coefficients**2)
+            solution.fit = dot(residual, residual) + max(outside, 0.0)
+            solution.prior = dot(residual, fitted)
+        if signals:
+            solution.signals = np.matmul(self._Qz, F)
+        return solution
+
+
+class RowwiseStep(SignalStep):
+    """Incomplete data, independent rows: one m x m system per row, all rows batched."""
+
+    def __init__(self, data: SignalData, spec: ModelSpec) -> None:
+        super().__init__(data, spec)
+        assert data.mask is not None
+        self._mask = data.mask.astype(float)
+        n, m = data.Y.shape
+        self.floats_per_point = 3 * n * m * m
+
+    def _residuals(self, P: Array) -> Array:
+        # (I + M P M) a = M y, for each of the n rows of each graph
+        system = P[:, None] * self._mask[:, :, None]
+        system *= self._mask[:, None, :]
+        nodes = np.arange(P.shape[-1])
+        system[..., nodes, nodes] += 1.0
+        rhs = np.broadcast_to(self.data.Y[..., None], (*system.shape[:2], P.shape[-1], 1))
+        return np.asarray(np.linalg.solve(system, rhs)[..., 0])
+
+    def solve(
+        self,
+        L: Array,
+        lam: Array,
+        rho: Array,
+        *,
+        warm: Array | None = None,
+        parts: bool = False,
+        signals: bool = False,
+    ) -> SignalSolution:
+        """Solve row by row."""
+        P = node_covariance(self.data, L, lam, rho)
+        residuals = self._residuals(P)
+        fitted = np.matmul(residuals, P)
+        solution = SignalSolution(np.matmul(fitted.swapaxes(-1, -2), fitted))
+        if parts:
+            solution.fit = dot(residuals, residuals)
+            solution.prior = dot(residuals, fitted)
+        if signals:
+            solution.signals = fitted
+        return solution
+
+
+class CoefficientStep(_SpectralBase):
+    r"""Incomplete data, kernel over the observations: conjugate gradients on coefficients.
+
+    With whitened coefficients x, where :math:`\hat Y = Q_z (\sqrt{s} \circ x) U^\top`, the system
+    is :math:`(I + \sqrt{s}\, \Phi^\top M \Phi \sqrt{s})\, x = \sqrt{s}\, \Phi^\top M y` with
+    :math:`\Phi = U \otimes Q_z`. It is preconditioned by its exact diagonal, which is the closed
+    form of complete data when nothing is missing. A product costs four thin matrix products.
+    """
+
+    def __init__(self, data: SignalData, spec: ModelSpec, *, tol: float = 1e-10) -> None:
+        super().__init__(data, spec)
+        assert data.mask is not None
+        self._mask_t = data.mask.T.astype(float)
+        self._Qz_t = np.ascontiguousarray(self._Qz.T)
+        self._sq_mask = (self._Qz**2).T @ data.mask  # (r, m)
+        self.tol = tol
+        self.floats_per_point += 6 * self._coefficients.size + 2 * data.Y.size
+
+    def solve(
+        self,
+        L: Array,
+        lam: Array,
+        rho: Array,
+        *,
+        warm: Array | None = None,
+        parts: bool = False,
+        signals: bool = False,
+    ) -> SignalSolution:
+        """Solve by preconditioned conjugate gradients."""
+        U, s = self._prior(L, lam, rho)
+        # Nodes first, (G, m, r): products with Q_z are then one matrix product for all points.
+        Ut = np.ascontiguousarray(U.swapaxes(-1, -2))
+        root = np.sqrt(s).swapaxes(-1, -2).copy()
+        diagonal = 1.0 + root**2 * np.matmul(Ut**2, self._sq_mask.T)
+        rhs = root * np.matmul(Ut, self._coefficients.T)
+        start = None
+        if warm is not None:
+            # at the solution x = sqrt(s) Phi' M (y - yhat), whatever basis it was found in
+            start = root * np.matmul(Ut, _flat_product(warm, self._Qz))
+
+        def operator(U: Array, Ut: Array, root: Array) -> Callable[[Array], Array]:
+            inner, spread = np.empty_like(root), np.empty_like(root)
+            V = np.empty((len(U), *self._mask_t.shape))
+
+            def product(x: Array) -> Array:
+                np.multiply(root, x, out=inner)
+                np.matmul(U, inner, out=spread)
+                _flat_product(spread, self._Qz_t, out=V)
+                np.multiply(V, self._mask_t, out=V)
+                _flat_product(V, self._Qz, out=spread)
+                np.matmul(Ut, spread, out=inner)
+                np.multiply(inner, root, out=inner)
+                np.add(inner, x, out=inner)
+                return inner
+
+            return product
+
+        x, count = conjugate_gradients(operator, (U, Ut, root), diagonal, rhs, start, self.tol)
+        F = np.matmul(U, root * x)
+        fitted = _flat_product(F, self._Qz_t)
+        residuals = (self.data.Y.T - fitted) * self._mask_t
+        solution = SignalSolution(self._gram(F.swapaxes(-1, -2)), n_inner=count, warm=residuals)
+        if parts:
+            solution.fit = dot(residuals, residuals)
+            solution.prior = dot(residuals, fitted)
+        if signals:
+            solution.signals = fitted.swapaxes(-1, -2)
+        return solution
+
+
+class ResidualStep(_SpectralBase):
+    r"""Sparsely observed data, kernel over the observations: conjugate gradients on residuals.
+
+    The system :math:`(I + M \Sigma M)\, \alpha = M y` has one unknown per observed entry. It is
+    written in a basis of its own for every node, the eigenvectors :math:`V_j` of :math:`K_z`
+    restricted to the rows in which node j is observed, found once per data set. With
+    :math:`E_j = V_j^\top Q_z \sqrt{z}` (restricted to the same rows) and nodes coupled by C,
+
+    .. math:: (\Sigma \alpha)_j = E_j \Big(\sum_k C_{jk} E_k^\top \alpha_k\Big),
+
+    and the part of a node alone is diagonal, :math:`1 + \tau_j \theta_j` with
+    :math:`E_j E_j^\top = \theta_j`: it is the preconditioner. How many iterations are needed then
+    depends on how strongly nodes are correlated, not on the condition of :math:`K_z`.
+    """
+
+    def __init__(self, data: SignalData, spec: ModelSpec, *, tol: float = 1e-10) -> None:
+        super().__init__(data, spec)
+        assert data.mask is not None
+        n_nodes = data.Y.shape[1]
+        root = self._Qz * np.sqrt(self._z)
+        self._factors, theta, rhs = [], [], []
+        for j in range(n_nodes):
+            rows = data.mask[:, j]
+            # the left singular vectors of the factor are the eigenvectors of the restricted K_z
+            V, values, right = np.linalg.svd(root[rows], full_matrices=False)
+            self._factors.append(values[:, None] * right)
+            theta.append(values**2)
+            rhs.append(V.T @ data.Y[rows, j])
+        self._outside = max(float(np.sum(data.Y**2) - sum(v @ v for v in rhs)), 0.0)
+        self._theta, self._rhs = np.concatenate(theta), np.concatenate(rhs)
+        sizes = [len(v) for v in rhs]
+        ends = np.cumsum(sizes)
+        self._slices = [slice(e - k, e) for e, k in zip(ends, sizes, strict=True)]
+        self._node = np.repeat(np.arange(n_nodes), sizes)
+        self.tol = tol
+        self.floats_per_point += 6 * len(self._rhs)
+
+    def _spread(self, x: Array) -> Array:
+        """Return ``E_j' x_j`` for all nodes: (G, m, r)."""
+        out = np.empty((len(x), len(self._slices), len(self._z)))
+        for j, (part, E) in enumerate(zip(self._slices, self._factors, strict=True)):
+            out[:, j] = x[:, part] @ E
+        return out
+
+    def _collect(self, W: Array) -> Array:
+        """Return ``E_j w_j`` for all nodes: the adjoint of :meth:`_spread`."""
+        out = np.empty((len(W), len(self._rhs)))
+        for j, (part, E) in enumerate(zip(self._slices, self._factors, strict=True)):
+            out[:, part] = W[:, j] @ E.T
+        return out
+
+    def _coupling(self, L: Array, lam: Array, rho: Array) -> tuple[tuple[Array, ...], Array]:
+        """Return the arrays :func:`_couple` applies and the prior variances of nodes alone."""
+        if self.spec.whitened:
+            P = node_covariance(self.data, L, lam, rho)
+            return (P,), np.einsum("gii->gi", P)[:, self._node] * self._theta
+        U, s = self._prior(L, lam, rho)
+        s /= self._z[:, None]
+        alone = (rho[:, None] * np.einsum("gii->gi", L))[:, self._node] * self._theta
+        return (U, s.swapaxes(-1, -2).copy()), self._theta / (lam[:, None] + alone)
+
+    def solve(
+        self,
+        L: Array,
+        lam: Array,
+        rho: Array,
+        *,
+        warm: Array | None = None,
+        parts: bool = False,
+        signals: bool = False,
+    ) -> SignalSolution:
+        """Solve by preconditioned conjugate gradients."""
+        coupling, diagonal = self._coupling(L, lam, rho)
+        diagonal = diagonal + 1.0
+        rhs = np.broadcast_to(self._rhs, diagonal.shape)
+
+        def operator(*coupling: Array) -> Callable[[Array], Array]:
+            return lambda x: x + self._collect(_couple(coupling, self._spread(x)))
+
+        x, count = conjugate_gradients(operator, coupling, diagonal, rhs, warm, self.tol)
+        W = _couple(coupling, self._spread(x))  # F' / sqrt(z), with fitted signals Q_z F
+        F = W.swapaxes(-1, -2) * np.sqrt(self._z)[:, None]
+        solution = SignalSolution(self._gram(F), n_inner=count, warm=x)
+        if parts:
+            solution.fit = dot(x, x) + self._outside
+            solution.prior = dot(x, rhs - x)
+        if signals:
+            solution.signals = np.matmul(self._Qz, F)
+        return solution
+
+
+def _flat_product(A: Array, B: Array, out: Array | None = None) -> Array:
+    """Multiply the last axis of a batch by one matrix, as a single matrix product."""
+    shape = (*A.shape[:-1], B.shape[1])
+    flat = None if out is None else out.reshape(-1, B.shape[1])
+    return np.matmul(A.reshape(-1, A.shape[-1]), B, out=flat).reshape(shape)
+
+
+def _couple(coupling: Sequence[Array], W: Array) -> Array:
+    """Mix the nodes: by P, or in the eigenbasis of L where the prior is no Kronecker product."""
+    if len(coupling) == 1:
+        return np.asarray(np.matmul(coupling[0], W))
+    U, s = coupling
+    inner = np.matmul(U.swapaxes(-1, -2), W)
+    inner *= s
+    return np.asarray(np.matmul(U, inner))

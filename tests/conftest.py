@@ -1,0 +1,38 @@
+"""Settings every test shares: one BLAS thread, no display, and the Hypothesis profiles."""
+
+import os
+
+# Before the first import of NumPy, which reads these once. One thread: sums come out in the same
+# order on every machine, and pytest-xdist's workers do not compete for cores.
+for _name in (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+):
+    os.environ[_name] = "1"
+os.environ["MPLBACKEND"] = "Agg"
+
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+# Numerical examples have no natural time limit (the first call pays for imports and caches).
+settings.register_profile(
+    "ci",
+    derandomize=True,  # the same examples in every run: a red build means a changed program
+    deadline=None,
+    max_examples=50,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+# New random examples in each run, for hunting: HYPOTHESIS_PROFILE=thorough make test
+settings.register_profile(
+    "thorough",
+    derandomize=False,
+    deadline=None,
+    max_examples=1000,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
