@@ -104,8 +104,25 @@ def sq_distances_from_gram(G: Array) -> Array:
     return Z
 
 
-def pairwise_sq_distances(Y: Array) -> Array:
-    """Squared distances between the columns of ``Y``, exact for nearly equal columns too."""
+def pairwise_sq_distances(Y: Array, mask: NDArray[np.bool_] | None = None) -> Array:
+    """Squared distances between the columns of ``Y``, exact for nearly equal columns too.
+
+    With a mask (True = observed) a distance is taken over the rows in which both columns are
+    observed and scaled up to all rows, so that gaps do not make nodes look alike.
+    """
     from scipy.spatial.distance import pdist, squareform
 
-    return np.asarray(squareform(pdist(np.asarray(Y, dtype=float).T, "sqeuclidean")))
+    Y = np.asarray(Y, dtype=float)
+    if mask is None:
+        return np.asarray(squareform(pdist(Y.T, "sqeuclidean")))
+    seen = mask.astype(float)
+    both = seen.T @ seen
+    if not both.all():
+        i, j = np.argwhere(both == 0)[0]
+        raise ValueError(
+            f"columns {i} and {j} of Y are never observed in the same row, so their distance "
+            "is unknown; use missing='zero' or a model that fits the signals"
+        )
+    squares = (seen * Y**2).T @ seen
+    Z = squares + squares.T - 2.0 * (seen * Y).T @ (seen * Y)
+    return np.asarray(np.maximum(Z, 0.0) * (len(Y) / both))

@@ -124,7 +124,7 @@ def _solve_graph(Z: Array, psi: Array, start: Array | None, options: Options) ->
 
 def _read_off(data: SignalData, psi: Array, options: Options) -> Batch:
     """GL: one graph step on the distances of the data themselves."""
-    Z = pairwise_sq_distances(data.Y)
+    Z = pairwise_sq_distances(data.Y, data.mask)
     scale = np.full(len(psi), options.smoothness_scale)
     step = _solve_graph(_graph_distances(Z, scale, options.edge_cost), psi, None, options)
     n_points = len(psi)

@@ -1,0 +1,170 @@
+"""Checks of what users pass in: messages name the value that is wrong and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from kgl.laplacian import Array
+
+__all__ = [
+    "check_hyperparameter",
+    "check_names",
+    "check_observations",
+    "check_option",
+    "edge_cost_matrix",
+]
+
+_MEANING = {
+    "lam": "weight of the function's norm",
+    "rho": "weight of the smoothness term",
+    "psi": "weight of the graph's norm",
+    "barrier": "weight of the log-degree barrier",
+    "tol": "tolerance of the outer iteration",
+}
+
+
+def check_option(name: str, value: object, choices: Iterable[str]) -> str:
+    """Return ``value`` if it is one of ``choices``."""
+    choices = tuple(choices)
+    if value not in choices:
+        listed = ", ".join(repr(c) for c in choices)
+        raise ValueError(f"unknown {name} {value!r}; choose one of {listed}")
+    return str(value)
+
+
+def check_hyperparameter(name: str, value: Any) -> float:
+    """Return a positive finite float."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {value!r}") from None
+    if not np.isfinite(number) or number <= 0:
+        meaning = _MEANING.get(name, "a hyperparameter")
+        raise ValueError(
+            f"{name} = {value!r} ({meaning}) must be positive and finite; "
+            "for almost no effect pass a small number such as 1e-8"
+        )
+    return number
+
+
+def check_fraction(name: str, value: Any) -> float:
+    """Return a float in (0, 1]."""
+    number = float(value)
+    if not 0.0 < number <= 1.0:
+        raise ValueError(
+            f"{name} = {value!r} must lie in (0, 1]; it is the share of pairs that are edges"
+        )
+    return number
+
+
+def check_names(columns: Iterable[Any], m: int) -> list[Any]:
+    """Return node names, refusing duplicates, which would make edges ambiguous."""
+    names = list(columns)
+    if len(names) != m:
+        raise ValueError(f"{len(names)} node names were given for {m} columns of Y")
+    seen: set[Any] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(
+                f"duplicate node name {name!r}; rename the columns of Y so that each node "
+                "has a name of its own, e.g. Y.columns = range(Y.shape[1])"
+            )
+        seen.add(name)
+    return names
+
+
+def check_observations(Y: Array) -> tuple[Array, np.ndarray | None]:
+    """Return the data with zeros for missing entries, and the mask (None if complete).
+
+    ``Y`` is an (n, m) float array in which NaN means missing.
+    """
+    m = Y.shape[1]
+    if m < 2:
+        raise ValueError(
+            f"Y has {m} feature(s), i.e. node(s); a graph needs at least 2. If each row of Y is "
+            "a node, pass Y.T"
+        )
+    infinite = np.argwhere(np.isinf(Y))
+    if len(infinite):
+        i, j = infinite[0]
+        raise ValueError(
+            f"Y contains infinity: {len(infinite)} infinite value(s), the first is "
+            f"Y[{i}, {j}] = {Y[i, j]}; replace them by NaN (missing) or by a number"
+        )
+    mask = ~np.isnan(Y)
+    if mask.all():
+        return Y.copy(), None
+    for axis, what, remedy in (
+        (1, "row", "drop it, or predict it afterwards from its covariates with predict(z=...)"),
+        (0, "column", "drop that node, or predict it afterwards with predict(x=...)"),
+    ):
+        empty = np.flatnonzero(~mask.any(axis=axis))
+        if len(empty):
+            raise ValueError(
+                f"{what} {empty[0]} of Y has no observed entry (NaN throughout; {len(empty)} such "
+                f"{what}(s)): {remedy}"
+            )
+    return np.where(mask, Y, 0.0), mask
+
+
+def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
+    """Turn a boolean matrix or a collection of pairs of node names into a symmetric mask."""
+    m = len(names)
+    if hasattr(pairs, "edges") and hasattr(pairs, "nodes"):  # a networkx graph
+        pairs = list(pairs.edges)
+    array = np.asarray(pairs)
+    if array.dtype == bool or array.shape == (m, m):
+        if array.shape != (m, m):
+            raise ValueError(f"{what} is a {array.shape} matrix but there are {m} nodes")
+        matrix = array.astype(bool)
+        if not np.array_equal(matrix, matrix.T):
+            raise ValueError(f"{what} is not symmetric; edges have no direction, use M | M.T")
+        return matrix
+    position = {name: k for k, name in enumerate(names)}
+    matrix = np.zeros((m, m), dtype=bool)
+    for pair in pairs:
+        try:
+            a, b = pair
+        except (TypeError, ValueError):
+            raise ValueError(f"{what} holds {pair!r}, which is not a pair of nodes") from None
+        for node in (a, b):
+            if node not in position:
+                raise ValueError(
+                    f"{what} names the node {node!r}, which is not a column of Y; "
+                    f"nodes are {names[:5]!r}{'...' if m > 5 else ''}"
+                )
+        matrix[position[a], position[b]] = matrix[position[b], position[a]] = True
+    return matrix
+
+
+def edge_cost_matrix(
+    names: list[Any], allowed: Any = None, forbidden: Any = None, penalty: Any = None
+) -> Array | None:
+    """Combine knowledge about edges into one matrix of extra costs, ``inf`` where forbidden."""
+    m = len(names)
+    if allowed is None and forbidden is None and penalty is None:
+        return None
+    cost = np.zeros((m, m))
+    if penalty is not None:
+        cost = np.array(penalty, dtype=float)
+        if cost.shape != (m, m):
+            raise ValueError(f"edge_penalty is {cost.shape} but there are {m} nodes")
+        if np.isnan(cost).any() or (cost < 0).any():
+            raise ValueError(
+                f"edge_penalty has the entry {np.nanmin(cost)!r}; penalties are non-negative "
+                "numbers (inf forbids an edge)"
+            )
+        if not np.array_equal(cost, cost.T):
+            raise ValueError("edge_penalty is not symmetric; use (P + P.T) / 2")
+    if allowed is not None:
+        cost[~_pairs_to_mask(allowed, names, "allowed_edges")] = np.inf
+    if forbidden is not None:
+        cost[_pairs_to_mask(forbidden, names, "forbidden_edges")] = np.inf
+    np.fill_diagonal(cost, 0.0)
+    off = cost[~np.eye(m, dtype=bool)]
+    if not np.isfinite(off).any():
+        raise ValueError("every edge is forbidden; allow at least one pair of nodes")
+    return cost

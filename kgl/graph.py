@@ -1,0 +1,85 @@
+"""The graph step on its own: from distances between nodes to a Laplacian."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kgl._validation import check_hyperparameter, check_option
+from kgl.laplacian import Array, laplacian_from_adjacency
+from kgl.solvers.graph_step import graph_step
+
+__all__ = ["learn_laplacian"]
+
+
+def learn_laplacian(
+    Z: Any, psi: float, *, regulariser: str = "frobenius", barrier: float = 1.0
+) -> Array:
+    r"""Return the Laplacian that fits pairwise distances best.
+
+    .. math::
+        \min_L \sum_{i<j} Z_{ij} w_{ij} + \psi \|L\|_F^2 \quad
+        \text{s.t. } \operatorname{tr} L = m, \; L \text{ a Laplacian with weights } w \ge 0,
+
+    or, with ``regulariser="log-degree"``,
+    :math:`\min_w \sum_{i<j} Z_{ij} w_{ij} + \psi \|W\|_F^2 - \beta \sum_i \log d_i` without a
+    constraint on the trace (Kalofolias, 2016), so that no node is isolated.
+
+    Parameters
+    ----------
+    Z : array (m, m)
+        Symmetric, non-negative distances; the diagonal is ignored. ``inf`` forbids an edge.
+    psi : float
+        Weight of the norm, positive: small for few edges, large for many.
+    regulariser : {"frobenius", "log-degree"}
+        Which problem.
+    barrier : float
+        Weight of the log-degree barrier.
+
+    Returns
+    -------
+    array (m, m)
+        The exact minimiser: weights off the support are zero, not small.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Z = np.array([[0.0, 1.0, 4.0], [1.0, 0.0, 1.0], [4.0, 1.0, 0.0]])
+    >>> learn_laplacian(Z, psi=0.1)
+    array([[ 0.75, -0.75,  0.  ],
+           [-0.75,  1.5 , -0.75],
+           [ 0.  , -0.75,  0.75]])
+    """
+    Z = np.array(Z, dtype=float)
+    if Z.ndim != 2 or Z.shape[0] != Z.shape[1] or len(Z) < 2:
+        raise ValueError(f"Z must be a square matrix of at least 2 nodes, got shape {Z.shape}")
+    np.fill_diagonal(Z, 0.0)
+    if np.isnan(Z).any():
+        i, j = np.argwhere(np.isnan(Z))[0]
+        raise ValueError(f"Z[{i}, {j}] is NaN; use inf for a pair that must not be linked")
+    if Z.min() < 0:
+        i, j = np.unravel_index(np.argmin(Z), Z.shape)
+        raise ValueError(f"Z[{i}, {j}] = {Z[i, j]:g} is negative; distances are at least 0")
+    finite = np.isfinite(Z)
+    scale = float(np.abs(Z[finite]).max())
+    if not np.array_equal(finite, finite.T) or (
+        np.abs(np.where(finite, Z, 0.0) - np.where(finite, Z, 0.0).T).max() > 1e-8 * scale
+    ):
+        raise ValueError("Z is not symmetric; use (Z + Z.T) / 2")
+    if not finite[~np.eye(len(Z), dtype=bool)].any():
+        raise ValueError("every pair is forbidden (Z = inf); allow at least one")
+    check_option("regulariser", regulariser, ("frobenius", "log-degree"))
+    if regulariser == "log-degree" and (finite.sum(axis=1) == 1).any():
+        node = int(np.argmin(finite.sum(axis=1)))
+        raise ValueError(
+            f"node {node} has no allowed edge, but the log-degree barrier gives every node one; "
+            "allow an edge or use regulariser='frobenius'"
+        )
+    step = graph_step(
+        0.5 * (Z + Z.T)[None],
+        check_hyperparameter("psi", psi),
+        regulariser=regulariser,
+        barrier=check_hyperparameter("barrier", barrier),
+    )
+    return laplacian_from_adjacency(step.weights[0])

@@ -1,0 +1,266 @@
+"""Whole grids of hyperparameters in one batched call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgl._validation import check_hyperparameter
+from kgl.laplacian import (
+    Array,
+    adjacency_from_edges,
+    edges_from_adjacency,
+    laplacian_from_adjacency,
+)
+from kgl.models import GraphLearner
+from kgl.problem import PARTS
+from kgl.solvers.alternating import Batch, solve_in_chunks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["DEFAULT_GRID", "GridResult", "fit_grid"]
+
+#: A grid that covers the paper's range: from a fit that follows the noise to one that is zero,
+#: and from a graph of one edge to the complete graph.
+DEFAULT_GRID: dict[str, Array] = {
+    "lam": np.logspace(-3, 3, 7),
+    "rho": np.logspace(-4, 2, 7),
+    "psi": np.logspace(-7, 2, 10),
+}
+
+
+@dataclass
+class GridResult:
+    """Every point of a grid, in the order of ``params``.
+
+    Attributes
+    ----------
+    model : type
+        The estimator class.
+    params : dict of arrays (N,)
+        Hyperparameters of each point: the product of the axes, the last varying fastest.
+    axes : dict of arrays
+        The values that were crossed.
+    weights, scores : array (N, E) or None
+        Edge weights and scores, pairs ``i < j`` in the order of ``np.triu_indices``.
+    n_iter : array of int (N,)
+        Outer iterations.
+    converged : bool array (N,)
+        Whether the tolerance was reached.
+    residual : array (N,)
+        Relative KKT residual of each graph.
+    signals : array (N, n, m) or None
+        Fitted signals, where asked for.
+    objective_parts : array (N, 4) or None
+        Fit, ridge, smoothness and graph terms, where asked for.
+    metrics : dict of arrays (N,)
+        What ``evaluate`` returned.
+    node_names : list
+        Names of the nodes.
+    options : dict
+        Other settings of the estimator.
+    """
+
+    model: type[GraphLearner]
+    params: dict[str, Array]
+    axes: dict[str, Array]
+    weights: Array | None
+    scores: Array | None
+    n_iter: np.ndarray
+    converged: np.ndarray
+    residual: Array
+    signals: Array | None = None
+    objective_parts: Array | None = None
+    metrics: dict[str, Array] = field(default_factory=dict)
+    node_names: list[Any] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.n_iter)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes: ``metric.reshape(result.shape)`` gives one axis each."""
+        return tuple(len(v) for v in self.axes.values())
+
+    @property
+    def objective(self) -> Array | None:
+        """Objective of each point, where asked for."""
+        return None if self.objective_parts is None else self.objective_parts.sum(axis=1)
+
+    def point(self, index: int) -> dict[str, float]:
+        """Return the hyperparameters of one point."""
+        return {name: float(values[index]) for name, values in self.params.items()}
+
+    def adjacency(self, index: int) -> Array:
+        """Return the weights of one point as a matrix."""
+        if self.weights is None:
+            raise ValueError("the weights were not kept; call fit_grid with keep=True")
+        return adjacency_from_edges(self.weights[index])
+
+    def laplacian(self, index: int) -> Array:
+        """Return the Laplacian of one point."""
+        return laplacian_from_adjacency(self.adjacency(index))
+
+    def estimator(self, index: int) -> GraphLearner:
+        """Return the estimator of one point, not fitted."""
+        settings: dict[str, Any] = {**self.point(index), **self.options}
+        return self.model(**settings)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a DataFrame with a row per point: hyperparameters, iterations and metrics."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {**self.params, "n_iter": self.n_iter}
+        columns |= {"converged": self.converged, "kkt_residual": self.residual}
+        if self.objective_parts is not None:
+            columns |= dict(zip(PARTS, self.objective_parts.T, strict=True))
+        return pd.DataFrame({**columns, **self.metrics})
+
+
+def fit_grid(
+    model: type[GraphLearner],
+    Y: Any,
+    *,
+    K_x: Any = None,
+    K_z: Any = None,
+    x: Any = None,
+    z: Any = None,
+    lam: Sequence[float] | Array | None = None,
+    rho: Sequence[float] | Array | None = None,
+    psi: Sequence[float] | Array | None = None,
+    signals: bool = False,
+    objective: bool = False,
+    evaluate: Callable[[GridResult], Mapping[str, Array]] | None = None,
+    keep: bool = True,
+    chunk_size: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> GridResult:
+    """Fit one model to one data set at every point of a grid of hyperparameters.
+
+    The result of each point is that of a single fit; the work is shared: kernels are decomposed
+    once, and all points are solved together as arrays.
+
+    Parameters
+    ----------
+    model : type
+        One of the estimator classes, e.g. ``kgl.KGL``.
+    Y, K_x, K_z, x, z
+        As for ``fit``.
+    lam, rho, psi : sequence of float, optional
+        Values to cross. Those the model has and that are not given are taken from
+        :data:`DEFAULT_GRID`; one that the model lacks is an error.
+    signals : bool
+        Whether to work out the fitted signals of every point.
+    objective : bool
+        Whether to work out the objective of every point.
+    evaluate : callable, optional
+        Called with the :class:`GridResult` of each chunk; returns arrays of metrics, one number
+        per point, collected in ``metrics``.
+    keep : bool
+        Whether to keep weights, scores and signals. With False only ``metrics`` and diagnostics
+        are kept, so that memory stays bounded for any grid.
+    chunk_size : int, optional
+        Points solved together; chosen to bound memory if not given.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each chunk.
+    **options
+        Other parameters of the estimator.
+
+    Returns
+    -------
+    GridResult
+
+    Examples
+    --------
+    >>> import numpy as np, kgl
+    >>> Y = np.random.default_rng(0).normal(size=(30, 5))
+    >>> grid = kgl.fit_grid(kgl.GL2Step, Y, rho=[0.1, 1.0], psi=[1.0, 10.0, 100.0])
+    >>> grid.shape, grid.weights.shape
+    ((2, 3), (6, 10))
+    """
+    given = {"lam": lam, "rho": rho, "psi": psi}
+    axes = _axes(model, given)
+    for name in given:
+        if name in options:
+            raise TypeError(f"{name} was given twice")
+    estimator = model(**options)
+    ready = estimator._prepare(Y, K_x=K_x, K_z=K_z, x=x, z=z)
+    mesh = np.meshgrid(*axes.values(), indexing="ij")
+    params = {name: values.reshape(-1) for name, values in zip(axes, mesh, strict=True)}
+    n_points = len(params["psi"])
+    zeros, ones = np.zeros(n_points), np.ones(n_points)
+    solver_options = replace(ready.options, signals=signals, history=objective)
+
+    def as_result(part: slice, batch: Batch) -> GridResult:
+        parts = None
+        if batch.history is not None:
+            parts = np.array([rows[-1] for rows in batch.history])
+        return GridResult(
+            model=model,
+            params={name: values[part] for name, values in params.items()},
+            axes=axes,
+            weights=edges_from_adjacency(batch.weights),
+            scores=edges_from_adjacency(batch.scores),
+            n_iter=batch.n_iter,
+            converged=batch.converged,
+            residual=batch.residual,
+            signals=batch.signals,
+            objective_parts=parts,
+            node_names=ready.names,
+            options=options,
+        )
+
+    chunks: list[GridResult] = []
+    for part, batch in solve_in_chunks(
+        ready.data,
+        ready.spec,
+        params.get("lam", zeros),
+        params.get("rho", ones),
+        params["psi"],
+        solver_options,
+        chunk_size=chunk_size,
+    ):
+        chunk = as_result(part, batch)
+        if evaluate is not None:
+            chunk.metrics = {k: np.asarray(v) for k, v in evaluate(chunk).items()}
+        if not keep:
+            chunk.weights = chunk.scores = chunk.signals = None
+        chunks.append(chunk)
+        if progress is not None:
+            progress(part.stop, n_points)
+    return _concatenate(chunks, params)
+
+
+def _axes(model: type[GraphLearner], given: dict[str, Any]) -> dict[str, Array]:
+    names = model._spec.hyperparameters
+    axes = {}
+    for name, values in given.items():
+        if name not in names:
+            if values is not None:
+                raise ValueError(
+                    f"{model._spec.name} has no {name}; its hyperparameters are {', '.join(names)}"
+                )
+            continue
+        values = DEFAULT_GRID[name] if values is None else np.atleast_1d(values)
+        if not len(values):
+            raise ValueError(f"the grid of {name} is empty; give at least one value")
+        axes[name] = np.array([check_hyperparameter(name, v) for v in values])
+    return axes
+
+
+def _concatenate(chunks: list[GridResult], params: dict[str, Array]) -> GridResult:
+    def join(name: str) -> Any:
+        parts = [getattr(chunk, name) for chunk in chunks]
+        return None if parts[0] is None else np.concatenate(parts)
+
+    arrays = ("weights", "scores", "n_iter", "converged", "residual", "signals", "objective_parts")
+    metrics = {k: np.concatenate([c.metrics[k] for c in chunks]) for k in chunks[0].metrics}
+    return replace(
+        chunks[0], params=params, metrics=metrics, **{name: join(name) for name in arrays}
+    )

@@ -1,0 +1,260 @@
+"""Kernel matrices: checks and decompositions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+
+# What the size of each kernel of the models must match, for error messages.
+_SIDES = {"K_x": "columns (nodes)", "K_z": "rows (observations)"}
+
+
+def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[FloatArray, float]:
+    """Finite square float64 copy of K, and the machine epsilon of what K was stored in."""
+    if hasattr(K, "toarray"):
+        raise TypeError(f"{name} is a sparse {type(K).__name__}: pass {name}.toarray()")
+    given = np.asarray(K)
+    if given.dtype.kind == "O":  # nullable pandas columns, or something that is no matrix
+        try:
+            given = given.astype(np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"{name} must be a matrix of numbers, got {type(K).__name__}: for covariates use a "
+                "kernel spec such as kgl.kernels.RBF()(X)"
+            ) from None
+    if given.dtype.kind not in "biuf":
+        raise TypeError(
+            f"{name} must be a real matrix, got dtype {given.dtype}: for covariates use a kernel "
+            "spec such as kgl.kernels.Mixed()(X)"
+        )
+    # A kernel stored in single precision is symmetric and semi-definite to single precision.
+    eps = float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)
+    eps = max(eps, float(np.finfo(np.float64).eps))
+    matrix = given.astype(np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        shape = " x ".join(str(length) for length in matrix.shape) or "a single number"
+        raise ValueError(
+            f"{name} must be a square matrix but is {shape}: if these are covariates, build the "
+            "kernel with a spec such as kgl.kernels.RBF()(X)"
+        )
+    if size is not None and len(matrix) != size:
+        need = f"Y has {size} {_SIDES[name]}" if name in _SIDES else f"{size} x {size} is needed"
+        raise ValueError(
+            f"{name} is {len(matrix)} x {len(matrix)} but {need}: pass one row and one column of "
+            f"{name} for each (K_x is for nodes, the columns of Y; K_z for observations, its rows)"
+        )
+    if matrix.size == 0:
+        raise ValueError(f"{name} is empty: pass at least one row and column")
+    if not np.isfinite(matrix).all():
+        i, j = np.argwhere(~np.isfinite(matrix))[0]
+        raise ValueError(
+            f"{name} is not finite: {name}[{i}, {j}] = {matrix[i, j]}; look for missing or "
+            "infinite covariates, or for an overflow in the kernel"
+        )
+    return matrix, eps
+
+
+def symmetric_matrix(K: Any, name: str, size: int | None = None) -> tuple[FloatArray, float]:
+    """``(K + K') / 2`` once K is symmetric up to rounding, and the epsilon of its dtype."""
+    matrix, eps = square_matrix(K, name, size)
+    gap = np.abs(matrix - matrix.T)
+    i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
+    if gap[i, j] > math.sqrt(eps) * np.abs(matrix).max():
+        raise ValueError(
+            f"{name} is not symmetric: {name}[{i}, {j}] = {matrix[i, j]:.6g} but {name}[{j}, {i}] "
+            f"= {matrix[j, i]:.6g} (largest asymmetry {gap[i, j]:.3g}); if that is not a mistake, "
+            f"pass ({name} + {name}.T) / 2"
+        )
+    return np.asarray((matrix + matrix.T) / 2.0, dtype=np.float64), eps
+
+
+def rebuild(values: FloatArray, vectors: FloatArray) -> FloatArray:
+    """V diag(values) V', exactly symmetric."""
+    K = (vectors * values) @ vectors.T
+    return np.asarray((K + K.T) / 2.0, dtype=np.float64)
+
+
+def _round_up(value: float) -> float:
+    """`value` > 0 rounded up to three significant digits, so that a printed shift suffices."""
+    step = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return float(f"{math.ceil(value / step) * step:.3g}")
+
+
+def _require_psd(values: FloatArray, name: str, eps: float) -> None:
+    smallest, largest = float(values.min()), float(values.max())
+    if smallest < -math.sqrt(eps) * max(abs(smallest), abs(largest)):
+        raise ValueError(
+            f"{name} is not positive semi-definite: its smallest eigenvalue is {smallest:.6g} "
+            f"(largest {largest:.6g}); add {_round_up(-smallest):g} to the diagonal, or use "
+            f"kgl.kernels.nearest_psd({name}), which sets negative eigenvalues to 0"
+        )
+
+
+def _is_identity(K: FloatArray) -> bool:
+    return bool(np.all(np.diag(K) == 1.0)) and int(np.count_nonzero(K)) == len(K)
+
+
+def check_kernel(K: Any, name: str, size: int | None = None) -> FloatArray:
+    """Check that `K` is a kernel matrix and return a symmetric float64 copy, ``(K + K') / 2``.
+
+    Parameters
+    ----------
+    K : (size, size) array-like
+        Must be finite, symmetric and positive semi-definite.  Asymmetry and negative eigenvalues
+        below the square root of the machine epsilon of K's dtype, relative to the largest entry
+        or eigenvalue, count as rounding, so that numerically singular RBF matrices pass.
+    name : str
+        What to call it in errors.  ``"K_x"`` and ``"K_z"`` also name the axis of Y they belong to.
+    size : int, optional
+        Number of rows and columns it must have.
+
+    Examples
+    --------
+    >>> check_kernel([[1, 2], [2, 1]], "K_x", 2)
+    Traceback (most recent call last):
+    ...
+    ValueError: K_x is not positive semi-definite: its smallest eigenvalue is -1 (largest 3); \
+add 1 to the diagonal, or use kgl.kernels.nearest_psd(K_x), which sets negative eigenvalues to 0
+    """
+    matrix, eps = symmetric_matrix(K, name, size)
+    if not _is_identity(matrix):
+        _require_psd(np.asarray(np.linalg.eigvalsh(matrix)), name, eps)
+    return matrix
+
+
+def check_cross(K_new: Any, n_train: int, remedy: str) -> FloatArray:
+    """Finite float64 copy of a cross-kernel, of shape (n_new, n_train)."""
+    matrix = np.array(K_new, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[1] != n_train:
+        raise ValueError(
+            f"the cross-kernel has shape {matrix.shape} but (n_new, {n_train}) is needed: {remedy}"
+        )
+    if not np.isfinite(matrix).all():
+        i, j = np.argwhere(~np.isfinite(matrix))[0]
+        raise ValueError(
+            f"the cross-kernel is {matrix[i, j]} at [{i}, {j}]: its entries must be finite"
+        )
+    return matrix
+
+
+@dataclass(frozen=True, eq=False)
+class KernelEigen:
+    """Eigendecomposition ``K = vectors diag(values) vectors'`` over the range of K.
+
+    Attributes
+    ----------
+    values : ndarray of shape (r,)
+        Eigenvalues above the rank tolerance, descending, all > 0.
+    vectors : ndarray of shape (size, r)
+        Their orthonormal eigenvectors.
+    size : int
+        Number of rows of K.
+    is_identity : bool
+        Whether K is exactly the identity (no side information), where solvers take a shortcut.
+    """
+
+    values: FloatArray
+    vectors: FloatArray
+    size: int
+    is_identity: bool
+
+    @property
+    def rank(self) -> int:
+        """Number of directions kept."""
+        return len(self.values)
+
+    @property
+    def matrix(self) -> FloatArray:
+        """The kernel matrix, without the dropped directions."""
+        return rebuild(self.values, self.vectors)
+
+
+def kernel_eigen(
+    K: Any | None, name: str, size: int, *, rank_tol: float | None = None
+) -> KernelEigen:
+    """Check a kernel matrix and decompose it once, dropping its null directions.
+
+    Parameters
+    ----------
+    K : (size, size) array-like or None
+        Kernel matrix; None is the identity (no side information on this side).
+    name, size
+        As in :func:`check_kernel`, whose checks all apply.
+    rank_tol : float, optional
+        Directions with eigenvalue <= ``rank_tol`` times the largest one are dropped.  Default:
+        ``size`` times the machine epsilon of K's dtype, as in :func:`numpy.linalg.matrix_rank`.
+
+    Examples
+    --------
+    >>> eigen = kernel_eigen([[2.0, 2.0], [2.0, 2.0]], "K_x", 2)
+    >>> eigen.rank, float(eigen.values[0].round(12))
+    (1, 4.0)
+    >>> kernel_eigen(None, "K_z", 3).is_identity
+    True
+    """
+    if rank_tol is not None and not 0 <= rank_tol < 1:
+        raise ValueError(f"rank_tol must be >= 0 and < 1, got {rank_tol!r}")
+    identity = KernelEigen(np.ones(size), np.eye(size), size, True)
+    if K is None:
+        return identity
+    matrix, eps = symmetric_matrix(K, name, size)
+    if _is_identity(matrix):
+        return identity
+    if not matrix.any():
+        raise ValueError(
+            f"{name} is the zero matrix, under which every signal is 0: pass None (the identity) "
+            "for no side information, or covariates that vary"
+        )
+    values, vectors = np.linalg.eigh(matrix)
+    _require_psd(values, name, eps)
+    cutoff = (size * eps if rank_tol is None else rank_tol) * values[-1]
+    keep = np.flatnonzero(values > cutoff)[::-1]  # eigh is ascending
+    return KernelEigen(values[keep], np.ascontiguousarray(vectors[:, keep]), size, False)
+
+
+def nearest_psd(K: Any) -> FloatArray:
+    """Nearest positive semi-definite matrix in Frobenius norm.
+
+    With ``(K + K') / 2 = V diag(l) V'`` that is ``V diag(max(l, 0)) V'`` (Higham, 1988).
+
+    Examples
+    --------
+    >>> nearest_psd([[1, 2], [2, 1]]).round(12)
+    array([[1.5, 1.5],
+           [1.5, 1.5]])
+    """
+    matrix, _ = square_matrix(K, "K")
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
+    return rebuild(np.maximum(values, 0.0), vectors)
+
+
+def normalise(K: Any) -> FloatArray:
+    """Cosine normalisation ``K_ij / sqrt(K_ii K_jj)``: a unit diagonal, and still semi-definite.
+
+    For kernels whose diagonal varies for reasons other than the side information, as in linear
+    (length of the covariate vector) and Laplacian kernels (degree).
+
+    Examples
+    --------
+    >>> normalise([[4.0, 1.0], [1.0, 1.0]])
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+    matrix = check_kernel(K, "K")
+    diagonal = np.diag(matrix)
+    if diagonal.min() <= 0:
+        i = int(np.argmin(diagonal))
+        raise ValueError(
+            f"K[{i}, {i}] = {diagonal[i]:g}: cosine normalisation needs a positive diagonal; drop "
+            "the item, or add a small number to the diagonal"
+        )
+    root = np.sqrt(diagonal)
+    scaled = matrix / root[:, None] / root[None, :]
+    np.fill_diagonal(scaled, 1.0)
+    return np.asarray((scaled + scaled.T) / 2.0, dtype=np.float64)

@@ -1,0 +1,218 @@
+"""Kernels of numeric covariates: RBF with its bandwidth rules, linear, and any function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist, pdist  # type: ignore[import-untyped, unused-ignore]
+
+from kgl.kernels.base import FittedKernel, Kernel, between, choice, positive
+from kgl.kernels.covariates import SCALES, Covariates, NumericReader, Scale
+from kgl.kernels.matrices import FloatArray, check_cross, check_kernel
+
+
+@dataclass(frozen=True, eq=False)
+class FittedNumeric(FittedKernel):
+    """Fitted kernel of numeric covariates; `X_` are the scaled training covariates."""
+
+    spec: Kernel
+    matrix: FloatArray = field(repr=False)
+    X_: FloatArray = field(repr=False)
+    _reader: NumericReader = field(repr=False)
+    _evaluate: Callable[[FloatArray, FloatArray], FloatArray] = field(repr=False)
+
+    def cross(self, X_new: Covariates) -> FloatArray:
+        """Kernel between new and training covariates, of shape (n_new, n_train)."""
+        return self._evaluate(self._reader.read(X_new), self.X_)
+
+
+def _typical(values: FloatArray) -> float:
+    """Median of `values`; if that is 0, the mean of the positive ones."""
+    above = values[values > 0]
+    if above.size == 0:
+        raise ValueError(
+            f"no bandwidth can be taken from {values.size} distance(s), none of them positive: "
+            "all covariate rows are equal (or there is only one); pass gamma, for example "
+            "RBF(gamma=1.0), or leave these covariates out"
+        )
+    median = float(np.median(values))
+    return median if median > 0 else float(above.mean())
+
+
+BANDWIDTH_RULES: dict[str, Callable[[FloatArray], float]] = {
+    "median_distance": lambda distances: 1.0 / _typical(distances),
+    "median_sq": lambda distances: 1.0 / _typical(distances**2),
+    "median_sq_half": lambda distances: 0.5 / _typical(distances**2),
+    "median_distance_half": lambda distances: 0.5 / _typical(distances),
+    "unit": lambda distances: 1.0,
+}
+"""Named bandwidth rules: Euclidean distances of the pairs i < j -> gamma of the RBF kernel.
+
+``median_sq`` is the median heuristic as usually written, ``median_sq_half`` has the Gaussian's
+factor 1/2; on the default, ``median_distance``, see :class:`RBF`.  Where more than half of the
+pairs coincide the median is 0; the mean of the positive (squared) distances then takes its place.
+"""
+
+
+@dataclass(frozen=True)
+class RBF(Kernel):
+    r"""Gaussian kernel ``k(x, x') = exp(-gamma ||x - x'||^2)``.
+
+    Parameters
+    ----------
+    gamma : float, optional
+        Inverse squared length scale, > 0.  Overrides `bandwidth`.
+    bandwidth : str, default="median_distance"
+        Rule that takes gamma from the training covariates, one of :data:`BANDWIDTH_RULES`.
+    scale : {None, "standard", "minmax"}
+        Column scaling before distances are taken: none, ``(x - mean) / std``, or
+        ``(x - min) / (max - min)``, all from the training covariates.  Constant columns are
+        left alone.
+
+    Notes
+    -----
+    The paper says only "median heuristic".  Read literally (``"median_sq"``), the kernel over 100
+    time stamps has about eight usable directions and no model recovers a graph from it;
+    ``gamma = 1 / median(d)`` is the reading that reproduces the paper's numbers.
+
+    That default **depends on the unit** of the covariates: d^2 / median(d) still has one, so
+    altitudes in metres give a kernel close to the identity and altitudes in kilometres a wide
+    one.  ``"median_sq"`` is free of units; so is any rule with ``scale="standard"``.
+
+    Examples
+    --------
+    >>> RBF(gamma=2.0)([0.0, 1.0]).round(4)
+    array([[1.    , 0.1353],
+           [0.1353, 1.    ]])
+    >>> RBF(bandwidth="median_sq").fit([[0.0], [2.0]]).gamma_
+    0.25
+    """
+
+    gamma: float | None = None
+    bandwidth: str = "median_distance"
+    scale: Scale = None
+
+    def __post_init__(self) -> None:
+        if self.gamma is not None:
+            remedy = f"; for a rule use bandwidth=, one of {', '.join(BANDWIDTH_RULES)}"
+            object.__setattr__(self, "gamma", positive(self.gamma, "gamma", remedy))
+        choice(self.bandwidth, "bandwidth rule", list(BANDWIDTH_RULES))
+        choice(self.scale, "scale", SCALES)
+
+    def fit(self, X: Covariates) -> FittedRBF:
+        """Scale the columns, choose gamma and evaluate the kernel on `X`."""
+        reader, values = NumericReader.fit(X, self.scale)
+        gamma = self.gamma
+        if gamma is None:
+            gamma = BANDWIDTH_RULES[self.bandwidth](np.asarray(pdist(values)))
+            if not (math.isfinite(gamma) and gamma > 0):
+                raise ValueError(
+                    f"bandwidth rule {self.bandwidth!r} gives gamma = {gamma}: the covariates are "
+                    "too large or too small for floating point; rescale them (scale='standard') "
+                    "or pass gamma"
+                )
+        evaluate = partial(_gaussian, gamma)
+        return FittedRBF(self, evaluate(values, values), values, reader, evaluate, gamma)
+
+
+def _gaussian(gamma: float, A: FloatArray, B: FloatArray) -> FloatArray:
+    # Differences, not sklearn's ||x||^2 + ||y||^2 - 2 x.y: that one cancels for covariates far
+    # from the origin (calendar years, projected coordinates).
+    return np.asarray(np.exp(-gamma * cdist(A, B, "sqeuclidean")), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRBF(FittedNumeric):
+    """Fitted :class:`RBF`; `gamma_` is the gamma in use, `X_` the scaled training covariates."""
+
+    gamma_: float
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """Linear kernel ``k(x, x') = x . x' + bias``, of rank at most (number of columns + 1).
+
+    Parameters
+    ----------
+    bias : float, default=0.0
+        Constant added to every entry, >= 0: the prior variance of an intercept.
+    scale : {None, "standard", "minmax"}
+        Column scaling, as in :class:`RBF`.
+
+    Examples
+    --------
+    >>> Linear(bias=1.0)([1.0, 2.0])
+    array([[2., 3.],
+           [3., 5.]])
+    """
+
+    bias: float = 0.0
+    scale: Scale = None
+
+    def __post_init__(self) -> None:
+        remedy = "; a negative bias would make the kernel indefinite"
+        object.__setattr__(self, "bias", between(self.bias, "bias", 0, math.inf, remedy))
+        choice(self.scale, "scale", SCALES)
+
+    def fit(self, X: Covariates) -> FittedNumeric:
+        """Scale the columns and evaluate the kernel on `X`."""
+        reader, values = NumericReader.fit(X, self.scale)
+        return FittedNumeric(self, self._evaluate(values, values), values, reader, self._evaluate)
+
+    def _evaluate(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        return np.asarray(A @ B.T + self.bias)
+
+
+@dataclass(frozen=True)
+class FunctionKernel(Kernel):
+    """Any function ``function(A, B) -> (len(A), len(B))`` of two numeric (rows, columns) arrays.
+
+    This opens the library to scikit-learn's pairwise kernels and to the kernels of
+    ``sklearn.gaussian_process.kernels`` (Matern, ExpSineSquared for seasons, sums and products).
+
+    Parameters
+    ----------
+    function : callable
+        Must be symmetric and positive semi-definite; its training matrix is checked.  To pickle
+        the spec it must be importable (not a lambda).
+    scale : {None, "standard", "minmax"}
+        Column scaling, as in :class:`RBF`.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import ExpSineSquared
+    >>> season = FunctionKernel(ExpSineSquared(length_scale=1.0, periodicity=12.0))
+    >>> season([0.0, 6.0, 12.0]).round(3)
+    array([[1.   , 0.135, 1.   ],
+           [0.135, 1.   , 0.135],
+           [1.   , 0.135, 1.   ]])
+    """
+
+    function: Callable[[FloatArray, FloatArray], Any]
+    scale: Scale = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"function must be callable, got {self.function!r}")
+        choice(self.scale, "scale", SCALES)
+
+    def fit(self, X: Covariates) -> FittedNumeric:
+        """Scale the columns, evaluate the function on `X` and check the result."""
+        reader, values = NumericReader.fit(X, self.scale)
+        # Copies: a function that writes into its arguments must not spoil what is kept.
+        matrix = self.function(values.copy(), values.copy())
+        checked = check_kernel(matrix, f"the matrix of {self.function!r}", len(values))
+        return FittedNumeric(self, checked, values, reader, self._evaluate)
+
+    def _evaluate(self, A: FloatArray, B: FloatArray) -> FloatArray:
+        return check_cross(
+            self.function(A, B.copy()),
+            len(B),
+            "the kernel function must return one row per row of its first argument and one "
+            "column per row of its second",
+        )

@@ -1,0 +1,230 @@
+"""Choosing hyperparameters: by the truth (the paper's oracle), or without one.
+
+The oracle takes the grid point with the best score *against the true graph*. It is what the
+paper reports, it is optimistic, and it is impossible on real data. Without a truth,
+:func:`select_held_out` hides observed entries, picks the (lam, rho) that predict them best, and
+sets psi, on which predictions hardly depend, by a target density or by the stability of edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kgl._validation import check_fraction, check_option
+from kgl.grid import GridResult, fit_grid
+from kgl.laplacian import Array
+from kgl.metrics import aps_many, sse_many
+from kgl.models import DEFAULT_DENSITY, GraphLearner
+
+__all__ = ["HeldOut", "Oracle", "hold_out", "select_held_out", "select_oracle"]
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """The best point of a grid against the truth.
+
+    Attributes
+    ----------
+    index : int
+        Position in the grid.
+    params : dict
+        Hyperparameters there.
+    value : float
+        The best value of the metric: an optimistic one, since the truth chose it.
+    values : array (N,)
+        The metric at every point.
+    """
+
+    index: int
+    params: dict[str, float]
+    value: float
+    values: Array
+
+
+def select_oracle(grid: GridResult, W_true: Array, metric: str = "aps") -> Oracle:
+    """Pick the grid point with the best metric against the true graph.
+
+    Parameters
+    ----------
+    grid : GridResult
+        From :func:`kgl.fit_grid`, with weights kept.
+    W_true : array (m, m) or (E,)
+        The true weights.
+    metric : {"aps", "aps_scores", "sse"}
+        Average precision of the weights (highest), of the untied scores (highest), or the
+        normalised squared error of the weights (lowest).
+
+    Returns
+    -------
+    Oracle
+    """
+    check_option("metric", metric, ("aps", "aps_scores", "sse"))
+    if grid.weights is None or grid.scores is None:
+        raise ValueError("the grid has no weights; call fit_grid with keep=True")
+    if metric == "sse":
+        values = sse_many(W_true, grid.weights)
+        index = int(np.argmin(values))
+    else:
+        untied = metric == "aps_scores"
+        values = (
+            aps_many(W_true, grid.scores, threshold=None)
+            if untied
+            else aps_many(W_true, grid.weights)
+        )
+        index = int(np.argmax(values))
+    return Oracle(index, grid.point(index), float(values[index]), values)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A choice made without a truth.
+
+    Attributes
+    ----------
+    estimator : GraphLearner
+        Fitted to all data at the chosen hyperparameters.
+    params : dict
+        The chosen lam, rho and psi (those the model has).
+    mse : array (N,)
+        Mean squared error over the held-out entries, averaged over folds, at every grid point.
+    mse_se : array (N,)
+        Its standard error over folds.
+    grid_params : dict of arrays (N,)
+        Hyperparameters of those points.
+    instability : array or None
+        With ``graph="stability"``: disagreement of edges between folds for each psi.
+    """
+
+    estimator: GraphLearner
+    params: dict[str, float]
+    mse: Array
+    mse_se: Array
+    grid_params: dict[str, Array]
+    instability: Array | None = None
+
+
+def hold_out(mask: np.ndarray, n_folds: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Split the observed entries into folds of held-out entries.
+
+    Returns boolean arrays, True where held out. Every row and column keeps an observed entry in
+    each training set: entries whose removal would empty one are never held out.
+    """
+    n_observed = int(mask.sum())
+    if n_folds < 2 or n_folds > n_observed:
+        raise ValueError(f"n_folds = {n_folds} must lie between 2 and {n_observed}, the entries")
+    rows, cols = np.nonzero(mask)
+    order = rng.permutation(n_observed)
+    folds = []
+    for chosen in np.array_split(order, n_folds):
+        held = np.zeros_like(mask)
+        row_count, col_count = mask.sum(axis=1), mask.sum(axis=0)
+        for k in chosen:
+            i, j = rows[k], cols[k]
+            if row_count[i] > 1 and col_count[j] > 1:
+                held[i, j] = True
+                row_count[i] -= 1
+                col_count[j] -= 1
+        folds.append(held)
+    return folds
+
+
+def select_held_out(
+    model: type[GraphLearner],
+    Y: Any,
+    *,
+    K_x: Any = None,
+    K_z: Any = None,
+    x: Any = None,
+    z: Any = None,
+    lam: Sequence[float] | Array | None = None,
+    rho: Sequence[float] | Array | None = None,
+    psi: Sequence[float] | Array | None = None,
+    graph: str = "density",
+    density: float = DEFAULT_DENSITY,
+    max_instability: float = 0.05,
+    n_folds: int = 5,
+    seed: int | np.random.Generator = 0,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> HeldOut:
+    """Choose hyperparameters by predicting held-out entries of the data, then fit.
+
+    Parameters
+    ----------
+    model, Y, K_x, K_z, x, z, lam, rho, psi, **options
+        As for :func:`kgl.fit_grid`. The model must predict, so GL cannot be chosen this way.
+    graph : {"density", "stability", "mse"}
+        How psi is set once (lam, rho) are chosen: to reach ``density``; as the densest graph
+        whose edges disagree between folds by no more than ``max_instability`` on average
+        (2 p (1 - p), with p the share of folds that have the edge); or by the error alone.
+    density : float
+        Share of pairs that are edges, with ``graph="density"``.
+    max_instability : float
+        Tolerated disagreement, with ``graph="stability"``.
+    n_folds : int
+        Parts into which the observed entries are split.
+    seed : int or Generator
+        Source of the split.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each fold.
+
+    Returns
+    -------
+    HeldOut
+    """
+    check_option("graph", graph, ("density", "stability", "mse"))
+    check_fraction("density", density)
+    if not model._spec.fitted:
+        raise ValueError(
+            "GL predicts nothing, so held-out entries cannot choose its psi; "
+            "give GL(density=...) a target density instead"
+        )
+    values = np.array(Y, dtype=float)
+    mask = ~np.isnan(values)
+    side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
+    folds = hold_out(mask, n_folds, np.random.default_rng(seed))
+    errors, edge_sets = [], []
+    axes: dict[str, Any] = {"lam": lam, "rho": rho, "psi": psi}
+    for k, held in enumerate(folds):
+
+        def evaluate(chunk: GridResult, held: np.ndarray = held) -> Mapping[str, Array]:
+            assert chunk.signals is not None
+            return {"mse": np.mean((chunk.signals[:, held] - values[held]) ** 2, axis=1)}
+
+        train = np.where(held, np.nan, values)
+        grid = fit_grid(
+            model, train, **side, **axes, signals=True, evaluate=evaluate, keep=False, **options
+        )
+        errors.append(grid.metrics["mse"])
+        if progress is not None:
+            progress(k + 1, n_folds)
+    mse = np.mean(errors, axis=0)
+    se = np.std(errors, axis=0, ddof=1) / np.sqrt(n_folds)
+    best: dict[str, Any] = grid.point(int(np.argmin(mse)))
+    instability = None
+    if graph == "stability":
+        psi_axis = grid.axes["psi"]
+        fixed: dict[str, Any] = {name: [best[name]] for name in grid.axes if name != "psi"}
+        for held in folds:
+            train = np.where(held, np.nan, values)
+            path = fit_grid(model, train, **side, **fixed, psi=psi_axis, **options)
+            assert path.weights is not None
+            edge_sets.append(path.weights > 0)
+        share = np.mean(edge_sets, axis=0)
+        instability = 2.0 * np.mean(share * (1.0 - share), axis=1)
+        # The complete graph is perfectly stable and says nothing: as in StARS, walk from sparse
+        # to dense and stop before edges first disagree too much.
+        order = np.argsort(psi_axis)
+        unstable = np.flatnonzero(np.maximum.accumulate(instability[order]) > max_instability)
+        last = (unstable[0] if len(unstable) else len(order)) - 1
+        best["psi"] = float(psi_axis[order[max(last, 0)]])
+    elif graph == "density":
+        del best["psi"]
+        options = {**options, "density": density}
+    estimator = model(**best, **options).fit(Y, **side)
+    params = {**best, "psi": estimator.psi_}
+    return HeldOut(estimator, params, mse, se, grid.params, instability)
