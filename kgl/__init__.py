@@ -9,7 +9,7 @@
 
 from importlib.metadata import version
 
-from kgl import kernels, metrics, simulate
+from kgl import datasets, kernels, metrics, simulate
 from kgl.graph import learn_laplacian
 from kgl.grid import DEFAULT_GRID, GridResult, fit_grid
 from kgl.models import GL, KGL, KGLN, KGLO, GL2Step, KGLAgnostic
@@ -27,6 +27,7 @@ __all__ = [
     "GL2Step",
     "GridResult",
     "KGLAgnostic",
+    "datasets",
     "fit_grid",
     "kernels",
     "kkt_residual",

@@ -10,6 +10,8 @@ import numpy as np
 from kgl.laplacian import Array
 
 __all__ = [
+    "check_every_node",
+    "check_fraction",
     "check_hyperparameter",
     "check_names",
     "check_observations",
@@ -37,25 +39,34 @@ def check_option(name: str, value: object, choices: Iterable[str]) -> str:
 
 def check_hyperparameter(name: str, value: Any) -> float:
     """Return a positive finite float."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name} must be a number, got {value!r}") from None
+    number = _number(name, value)
     if not np.isfinite(number) or number <= 0:
         meaning = _MEANING.get(name, "a hyperparameter")
         raise ValueError(
-            f"{name} = {value!r} ({meaning}) must be positive and finite; "
+            f"{name} = {number:g} ({meaning}) must be positive and finite; "
             "for almost no effect pass a small number such as 1e-8"
         )
     return number
 
 
+def _number(name: str, value: Any) -> float:
+    try:
+        if isinstance(value, (bool, str, bytes)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{name} must be one number, got {value!r}; pass a number such as 0.1 (for many "
+            "values of lam, rho or psi use kgl.fit_grid)"
+        ) from None
+
+
 def check_fraction(name: str, value: Any) -> float:
     """Return a float in (0, 1]."""
-    number = float(value)
+    number = _number(name, value)
     if not 0.0 < number <= 1.0:
         raise ValueError(
-            f"{name} = {value!r} must lie in (0, 1]; it is the share of pairs that are edges"
+            f"{name} = {number:g} must lie in (0, 1]; it is the share of pairs that are edges"
         )
     return number
 
@@ -84,8 +95,8 @@ def check_observations(Y: Array) -> tuple[Array, np.ndarray | None]:
     m = Y.shape[1]
     if m < 2:
         raise ValueError(
-            f"Y has {m} feature(s), i.e. node(s); a graph needs at least 2. If each row of Y is "
-            "a node, pass Y.T"
+            f"Y has {m} feature(s) (shape={Y.shape}) while a minimum of 2 is required. Features "
+            "are the nodes of the graph; if each row of Y is a node, pass Y.T"
         )
     infinite = np.argwhere(np.isinf(Y))
     if len(infinite):
@@ -115,7 +126,10 @@ def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
     m = len(names)
     if hasattr(pairs, "edges") and hasattr(pairs, "nodes"):  # a networkx graph
         pairs = list(pairs.edges)
-    array = np.asarray(pairs)
+    try:
+        array = np.asarray(pairs)
+    except ValueError:  # entries of several lengths: no matrix, and the loop below names them
+        array = np.empty(0)
     if array.dtype == bool or array.shape == (m, m):
         if array.shape != (m, m):
             raise ValueError(f"{what} is a {array.shape} matrix but there are {m} nodes")
@@ -129,7 +143,10 @@ def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
         try:
             a, b = pair
         except (TypeError, ValueError):
-            raise ValueError(f"{what} holds {pair!r}, which is not a pair of nodes") from None
+            raise ValueError(
+                f"{what} holds {pair!r}, which is not a pair of nodes; pass pairs such as "
+                f"({names[0]!r}, {names[1]!r}), a boolean matrix or a networkx graph"
+            ) from None
         for node in (a, b):
             if node not in position:
                 raise ValueError(
@@ -138,6 +155,16 @@ def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
                 )
         matrix[position[a], position[b]] = matrix[position[b], position[a]] = True
     return matrix
+
+
+def check_every_node(allowed: np.ndarray, names: Iterable[Any]) -> None:
+    """Refuse nodes without an allowed edge, which the log-degree barrier cannot do with."""
+    for name, row in zip(names, allowed & ~np.eye(len(allowed), dtype=bool), strict=True):
+        if not row.any():
+            raise ValueError(
+                f"node {name!r} has no allowed edge, but the log-degree barrier gives every node "
+                "one; allow an edge or use regulariser='frobenius'"
+            )
 
 
 def edge_cost_matrix(
@@ -152,10 +179,12 @@ def edge_cost_matrix(
         cost = np.array(penalty, dtype=float)
         if cost.shape != (m, m):
             raise ValueError(f"edge_penalty is {cost.shape} but there are {m} nodes")
-        if np.isnan(cost).any() or (cost < 0).any():
+        bad = np.argwhere(~(cost >= 0))
+        if len(bad):
+            i, j = bad[0]
             raise ValueError(
-                f"edge_penalty has the entry {np.nanmin(cost)!r}; penalties are non-negative "
-                "numbers (inf forbids an edge)"
+                f"edge_penalty[{i}, {j}] = {cost[i, j]:g}; penalties are non-negative numbers "
+                "(inf forbids an edge)"
             )
         if not np.array_equal(cost, cost.T):
             raise ValueError("edge_penalty is not symmetric; use (P + P.T) / 2")

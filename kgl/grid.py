@@ -184,11 +184,17 @@ def fit_grid(
     >>> grid.shape, grid.weights.shape
     ((2, 3), (6, 10))
     """
-    given = {"lam": lam, "rho": rho, "psi": psi}
-    axes = _axes(model, given)
-    for name in given:
-        if name in options:
-            raise TypeError(f"{name} was given twice")
+    if not (isinstance(model, type) and issubclass(model, GraphLearner)):
+        raise TypeError(f"model must be an estimator class such as kgl.KGL, got {model!r}")
+    for name in ("density", "average_degree"):
+        if options.get(name) is not None:
+            raise ValueError(
+                f"{name} = {options[name]!r} sets psi, which is an axis of the grid; leave it "
+                "out, or fit one model"
+            )
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(f"chunk_size = {chunk_size!r} must be at least 1, or None")
+    axes = _axes(model, {"lam": lam, "rho": rho, "psi": psi})
     estimator = model(**options)
     ready = estimator._prepare(Y, K_x=K_x, K_z=K_z, x=x, z=z)
     mesh = np.meshgrid(*axes.values(), indexing="ij")
@@ -229,6 +235,12 @@ def fit_grid(
         chunk = as_result(part, batch)
         if evaluate is not None:
             chunk.metrics = {k: np.asarray(v) for k, v in evaluate(chunk).items()}
+            for name, metric in chunk.metrics.items():
+                if metric.shape[:1] != (len(chunk),):
+                    raise ValueError(
+                        f"evaluate returned {name!r} of shape {metric.shape} for {len(chunk)} "
+                        "points; return one value per point"
+                    )
         if not keep:
             chunk.weights = chunk.scores = chunk.signals = None
         chunks.append(chunk)

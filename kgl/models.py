@@ -17,6 +17,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,7 +25,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kgl._docstrings import documented
 from kgl._validation import (
+    check_every_node,
     check_fraction,
     check_hyperparameter,
     check_names,
@@ -33,7 +36,7 @@ from kgl._validation import (
     edge_cost_matrix,
 )
 from kgl.export import GraphExport
-from kgl.kernels import FittedKernel, Kernel, as_kernel, kernel_eigen
+from kgl.kernels import RBF, FittedKernel, Kernel, as_kernel, kernel_eigen
 from kgl.laplacian import Array, laplacian_from_adjacency, pairwise_sq_distances
 from kgl.problem import MODELS, PARTS, ModelSpec
 from kgl.solvers.alternating import Options, solve_points
@@ -46,6 +49,8 @@ SOLVERS = ("newton", "cvxpy", "cvxpy-matrix")
 REGULARISERS = ("frobenius", "log-degree")
 #: Share of pairs that are edges where neither psi nor a density is given: the paper's graphs.
 DEFAULT_DENSITY = 0.3
+#: Turns covariates into kernels: free of their units, and for unit steps the paper's kernel.
+DEFAULT_KERNEL = RBF(bandwidth="median_nearest", scale="standard")
 
 
 @dataclass
@@ -60,9 +65,14 @@ class Prepared:
     kernel_z: FittedKernel | None
 
 
+@documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class GraphLearner(GraphExport, BaseEstimator):
-    """What all graph learners share; use one of its subclasses."""
+    """What all graph learners share; use one of its subclasses.
+
+    A subclass adds the fields that its model has (``lam``, ``rho``, ``kernel_x``, ``kernel_z``)
+    and names its row of :data:`kgl.problem.MODELS` in ``_spec``.
+    """
 
     psi: float | None = None
     density: float | None = None
@@ -197,6 +207,10 @@ class GraphLearner(GraphExport, BaseEstimator):
         """Check everything before any work starts."""
         check_option("regulariser", self.regulariser, REGULARISERS)
         check_option("solver", self.solver, SOLVERS)
+        if not (isinstance(self.max_iter, Integral) and self.max_iter >= 1):
+            raise ValueError(
+                f"max_iter = {self.max_iter!r} must be a whole number of at least 1, such as 100"
+            )
         if self.psi is not None and (self.density, self.average_degree) != (None, None):
             raise ValueError(
                 f"psi = {self.psi!r} and a target density were both given; psi sets the density, "
@@ -229,8 +243,8 @@ class GraphLearner(GraphExport, BaseEstimator):
             init=self._initial(m),
             solve_graph=_graph_solver(self.solver, self.backend),
         )
-        if not (isinstance(self.max_iter, int) and self.max_iter >= 1):
-            raise ValueError(f"max_iter = {self.max_iter!r} must be a whole number of at least 1")
+        if options.edge_cost is not None and self.regulariser == "log-degree":
+            check_every_node(np.isfinite(options.edge_cost), names)
         return Prepared(data, self._spec, options, names, kernel_x, kernel_z)
 
     def _initial(self, m: int) -> Array | None:
@@ -267,10 +281,11 @@ class GraphLearner(GraphExport, BaseEstimator):
         if K is not None:
             return None, K
         spec: Kernel = as_kernel(getattr(self, f"kernel_{side}"))
-        if np.shape(covariates)[0] != size:
+        n_rows = np.shape(covariates)[0] if np.ndim(covariates) else 1
+        if n_rows != size:
             what = "columns (nodes)" if side == "x" else "rows (observations)"
             raise ValueError(
-                f"{side} has {np.shape(covariates)[0]} rows but Y has {size} {what}; "
+                f"{side} has {n_rows} row(s) but Y has {size} {what}; "
                 "give one row of covariates for each"
             )
         fitted = spec.fit(covariates)
@@ -283,6 +298,10 @@ class GraphLearner(GraphExport, BaseEstimator):
 
         It is read off the residuals, :math:`A = (M \circ (Y - \hat Y))
         (\lambda I + \rho K_x L)^{-1}` for the whitened models, without inverting a kernel.
+
+        Returns
+        -------
+        array (n, m)
         """
         check_is_fitted(self, "laplacian_")
         data, (lam, rho) = self._ready.data, self._point
@@ -330,6 +349,8 @@ class GraphLearner(GraphExport, BaseEstimator):
     ) -> Array:
         if covariates is None and K is None:
             return np.eye(own.size) if own.is_identity else own.matrix
+        if covariates is not None and K is not None:
+            raise ValueError(f"both K_{side} and {side} were given; give the kernel or covariates")
         what = "nodes" if side == "x" else "observations"
         if own.is_identity:
             raise ValueError(
@@ -344,6 +365,12 @@ class GraphLearner(GraphExport, BaseEstimator):
                     f"K_{side} must be (new {what}, {own.size}), one column per fitted one of the "
                     f"{what}; got shape {cross.shape}"
                 )
+            if not np.isfinite(cross).all():
+                i, j = np.argwhere(~np.isfinite(cross))[0]
+                raise ValueError(
+                    f"K_{side}[{i}, {j}] = {cross[i, j]}; a kernel between new and fitted {what} "
+                    "must be finite"
+                )
             return cross
         if fitted is None:
             raise ValueError(
@@ -353,7 +380,18 @@ class GraphLearner(GraphExport, BaseEstimator):
         return fitted.cross(covariates)
 
     def impute(self, Y: Any) -> Any:
-        """Return a copy of ``Y``, the data of the fit, with missing entries filled in."""
+        """Return a copy of the data of the fit with missing entries filled in.
+
+        Parameters
+        ----------
+        Y : array or DataFrame (n, m)
+            The data that were passed to ``fit``.
+
+        Returns
+        -------
+        array or DataFrame (n, m)
+            Observed entries as they are, fitted signals elsewhere.
+        """
         check_is_fitted(self, "laplacian_")
         if np.shape(Y) != self.signals_.shape:
             raise ValueError(
@@ -429,29 +467,57 @@ def _psi_for_edges(ready: Prepared, lam: float, rho: float, target: int) -> floa
     return psi_best
 
 
+@documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class GL(GraphLearner):
-    """Graph learning from complete signals (``missing`` says what stands in for gaps).
+    """Graph learning from smooth signals (GL): one graph step on the data, no fit.
 
-    ``min tr(Y L Y') + psi ||L||_F^2``, ``tr L = m``: Eq. (14) of Kalofolias (2016), the paper's
-    first baseline. No signal is fitted.
+    The paper's first baseline, Eq. (14) of Kalofolias (2016)::
+
+        min  tr(Y L Y') + psi ||L||_F^2
+        over Laplacians L with tr L = m
+
+    Examples
+    --------
+    >>> import kgl
+    >>> data = kgl.simulate.make_dataset("er", m=10, n=50)
+    >>> model = kgl.GL(density=0.3).fit(data.Y)
+    >>> round(kgl.metrics.density(model.weights_), 1), model.n_iter_
+    (0.3, 1)
     """
 
     missing: str = "zero"
 
     _spec: ClassVar[ModelSpec] = MODELS["GL"]
 
-    def _fill(self, values: Array, mask: np.ndarray) -> tuple[Array, np.ndarray | None]:
+    def _prepare(self, Y: Any, **side: Any) -> Prepared:
         check_option("missing", self.missing, ("zero", "pairwise"))
+        return super()._prepare(Y, **side)
+
+    def _fill(self, values: Array, mask: np.ndarray) -> tuple[Array, np.ndarray | None]:
         return values, mask if self.missing == "pairwise" else None
 
 
+@documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class GL2Step(GraphLearner):
-    """Graph learning with denoising by the identity: GL-2step, Eq. (16) of Dong et al. (2016).
+    """Graph learning with denoising (GL-2step): signals and graph, no side information.
 
-    ``min ||Y - Yhat||_F^2 + rho tr(Yhat L Yhat') + psi ||L||_F^2``, ``tr L = m``. Missing entries
-    are taken for zero, as in the paper; KGLN without a kernel is its masked counterpart.
+    The paper's second baseline, Eq. (16) of Dong et al. (2016)::
+
+        min  ||Y - Yhat||_F^2 + rho tr(Yhat L Yhat') + psi ||L||_F^2
+        over Yhat and Laplacians L with tr L = m
+
+    Missing entries are taken for zero, as in the paper; KGLN without a kernel is the counterpart
+    that leaves them out.
+
+    Examples
+    --------
+    >>> import kgl
+    >>> data = kgl.simulate.make_dataset("er", m=10, n=50)
+    >>> model = kgl.GL2Step(rho=0.1, density=0.3).fit(data.Y)
+    >>> model.signals_.shape, model.converged_
+    ((50, 10), True)
     """
 
     rho: float = 1e-2
@@ -462,45 +528,111 @@ class GL2Step(GraphLearner):
         return values, None
 
 
+@documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class KGLN(GraphLearner):
-    """Kernel graph learning with node-side information: KGL-N, independent observations."""
+    """Kernel graph learning with node-side information (KGL-N): independent observations.
+
+    ::
+
+        min  ||M o (Y - Yhat)||_F^2 + lam tr(Yhat K_x^+ Yhat')
+             + rho tr(Yhat L Yhat') + psi ||L||_F^2
+        over Yhat = A K_x and Laplacians L with tr L = m
+
+    Examples
+    --------
+    >>> import kgl
+    >>> data = kgl.simulate.make_dataset("er", m=10, n=50, missing=0.2)
+    >>> model = kgl.KGLN(lam=0.1, rho=0.01, psi=0.01).fit(data.Y, K_x=data.K_x)
+    >>> model.laplacian_.shape, model.converged_
+    ((10, 10), True)
+    """
 
     lam: float = 1e-1
     rho: float = 1e-2
-    kernel_x: Any = "rbf"
+    kernel_x: Any = DEFAULT_KERNEL
 
     _spec: ClassVar[ModelSpec] = MODELS["KGL-N"]
 
 
+@documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class KGLO(GraphLearner):
-    """Kernel graph learning with observation-side information: KGL-O."""
+    """Kernel graph learning with observation-side information (KGL-O).
+
+    ::
+
+        min  ||M o (Y - Yhat)||_F^2 + lam tr(K_z^+ Yhat Yhat')
+             + rho tr(K_z^+ Yhat L Yhat') + psi ||L||_F^2
+        over Yhat = K_z A and Laplacians L with tr L = m
+
+    Examples
+    --------
+    Observations at the times 0, 1, 2, ...
+
+    >>> import numpy as np, kgl
+    >>> data = kgl.simulate.make_dataset("er", m=10, n=50, dependent=True)
+    >>> model = kgl.KGLO(lam=0.1, rho=0.01, density=0.3).fit(data.Y, z=np.arange(50.0))
+    >>> model.predict(z=[49.5]).shape
+    (1, 10)
+    """
 
     lam: float = 1e-1
     rho: float = 1e-2
-    kernel_z: Any = "rbf"
+    kernel_z: Any = DEFAULT_KERNEL
 
     _spec: ClassVar[ModelSpec] = MODELS["KGL-O"]
 
 
+@documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class KGL(GraphLearner):
-    """Kernel graph learning with information on both sides: the paper's main model."""
+    """Kernel graph learning with information on both sides (KGL): the paper's main model.
+
+    ::
+
+        min  ||M o (Y - Yhat)||_F^2 + lam tr(K_z^+ Yhat K_x^+ Yhat')
+             + rho tr(K_z^+ Yhat L Yhat') + psi ||L||_F^2
+        over Yhat = K_z A K_x and Laplacians L with tr L = m
+
+    with M the mask of observed entries. A side without a kernel and without covariates has the
+    identity: KGL-N and KGL-O are the special cases.
+
+    Examples
+    --------
+    >>> import kgl
+    >>> data = kgl.simulate.make_dataset("er", m=10, n=50, dependent=True, missing=0.2)
+    >>> model = kgl.KGL(lam=0.1, rho=0.01, psi=0.001).fit(data.Y, K_x=data.K_x, K_z=data.K_z)
+    >>> model.laplacian_.shape, model.converged_
+    ((10, 10), True)
+    """
 
     lam: float = 1e-1
     rho: float = 1e-2
-    kernel_x: Any = "rbf"
-    kernel_z: Any = "rbf"
+    kernel_x: Any = DEFAULT_KERNEL
+    kernel_z: Any = DEFAULT_KERNEL
 
     _spec: ClassVar[ModelSpec] = MODELS["KGL"]
 
 
+@documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class KGLAgnostic(KGLO):
-    """KGL-O without whitening: Eq. (18) of Venkitaraman et al. (2019), the paper's third baseline.
+    """KGL-O whose smoothness ignores the dependence of observations (KGL-Agnostic).
 
-    Its smoothness term ``tr(Yhat L Yhat')`` does not take the dependence of observations out.
+    The paper's third baseline, Eq. (18) of Venkitaraman et al. (2019)::
+
+        min  ||M o (Y - Yhat)||_F^2 + lam tr(K_z^+ Yhat Yhat')
+             + rho tr(Yhat L Yhat') + psi ||L||_F^2
+        over Yhat = K_z A and Laplacians L with tr L = m
+
+    Examples
+    --------
+    >>> import kgl
+    >>> data = kgl.simulate.make_dataset("er", m=10, n=50, dependent=True)
+    >>> model = kgl.KGLAgnostic(lam=0.1, rho=0.01, density=0.3).fit(data.Y, K_z=data.K_z)
+    >>> model.laplacian_.shape, model.converged_
+    ((10, 10), True)
     """
 
     _spec: ClassVar[ModelSpec] = MODELS["KGL-Agnostic"]

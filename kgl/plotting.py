@@ -21,6 +21,7 @@ def plot_graph(
     names: Sequence[Any] | None = None,
     positions: Array | None = None,
     values: Array | None = None,
+    values_label: str | None = None,
     ax: Axes | None = None,
     labels: bool | None = None,
     title: str | None = None,
@@ -38,6 +39,8 @@ def plot_graph(
         Where to draw the nodes; laid out by the weights if not given.
     values : array (m,), optional
         Numbers to colour the nodes by.
+    values_label : str, optional
+        What they are; draws a colour bar.
     ax : matplotlib Axes, optional
         Where to draw.
     labels : bool, optional
@@ -81,7 +84,9 @@ def plot_graph(
         {"c": values, "cmap": "cividis"} if values is not None else {"c": "#0072B2"}
     )
     across, up = positions.T
-    ax.scatter(across, up, s=60, edgecolors="white", linewidths=0.8, zorder=2, **colours)
+    dots = ax.scatter(across, up, s=60, edgecolors="white", linewidths=0.8, zorder=2, **colours)
+    if values is not None and values_label is not None:
+        ax.figure.colorbar(dots, ax=ax, label=values_label, shrink=0.8)
     if labels if labels is not None else m <= 40:
         for (a, b), name in zip(positions, names, strict=True):
             ax.annotate(

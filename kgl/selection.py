@@ -118,7 +118,7 @@ def hold_out(mask: np.ndarray, n_folds: int, rng: np.random.Generator) -> list[n
         raise ValueError(f"n_folds = {n_folds} must lie between 2 and {n_observed}, the entries")
     rows, cols = np.nonzero(mask)
     order = rng.permutation(n_observed)
-    folds = []
+    folds: list[np.ndarray] = []
     for chosen in np.array_split(order, n_folds):
         held = np.zeros_like(mask)
         row_count, col_count = mask.sum(axis=1), mask.sum(axis=0)
@@ -128,8 +128,20 @@ def hold_out(mask: np.ndarray, n_folds: int, rng: np.random.Generator) -> list[n
                 held[i, j] = True
                 row_count[i] -= 1
                 col_count[j] -= 1
+        if not held.any():
+            raise ValueError(
+                f"no entry can be held out in fold {len(folds)} of n_folds = {n_folds} without "
+                "emptying a row or column of Y; drop rows with a single entry, or use fewer folds"
+            )
         folds.append(held)
     return folds
+
+
+def _hide(Y: Any, held: np.ndarray) -> Any:
+    """Return a copy of the data without the held-out entries, node names kept."""
+    if hasattr(Y, "columns") and hasattr(Y, "mask"):
+        return Y.mask(held)
+    return np.where(held, np.nan, np.asarray(Y, dtype=float))
 
 
 def select_held_out(
@@ -195,7 +207,7 @@ def select_held_out(
             assert chunk.signals is not None
             return {"mse": np.mean((chunk.signals[:, held] - values[held]) ** 2, axis=1)}
 
-        train = np.where(held, np.nan, values)
+        train = _hide(Y, held)
         grid = fit_grid(
             model, train, **side, **axes, signals=True, evaluate=evaluate, keep=False, **options
         )
@@ -210,7 +222,7 @@ def select_held_out(
         psi_axis = grid.axes["psi"]
         fixed: dict[str, Any] = {name: [best[name]] for name in grid.axes if name != "psi"}
         for held in folds:
-            train = np.where(held, np.nan, values)
+            train = _hide(Y, held)
             path = fit_grid(model, train, **side, **fixed, psi=psi_axis, **options)
             assert path.weights is not None
             edge_sets.append(path.weights > 0)

@@ -1,26 +1,18 @@
-r"""Kernels over node-side and observation-side covariates.
+"""Kernels over node-side and observation-side covariates.
 
 The paper views the signals as a function ``f(z, x)`` in the reproducing kernel Hilbert space of
 the product kernel ``k_z (x) k_x``, so side information enters the models only through two
 positive semi-definite matrices, ``K_x`` (nodes) and ``K_z`` (observations).
 
-*Kernel specs* (:class:`RBF`, :class:`Linear`, :class:`Mixed`, :class:`LaplacianKernel`,
-:class:`Precomputed`, :class:`FunctionKernel`) are small immutable objects.  ``spec.fit(X)`` learns
-what the kernel takes from the training covariates (bandwidth, column scales, categories) and
-returns a :class:`FittedKernel`: the training matrix ``.matrix``, and ``.cross(X_new)``, which
-makes ``f`` defined away from the training points.  ``spec(X)`` is ``spec.fit(X).matrix``.
+Kernel specs (:class:`RBF`, :class:`Linear`, ...) are small immutable objects. ``spec.fit(X)``
+learns what the kernel takes from the training covariates (bandwidth, column scales, categories)
+and returns a :class:`FittedKernel`: the training matrix ``.matrix``, and ``.cross(X_new)``, which
+makes ``f`` defined away from the training points. Nothing here changes its input.
 
-*Kernel matrices* are checked and decomposed by :func:`check_kernel`, :func:`kernel_eigen`,
-:func:`nearest_psd` and :func:`normalise`.  Nothing here changes its input.
-
-Examples
---------
->>> import numpy as np
->>> from kgl.kernels import RBF
 >>> fitted = RBF().fit([0.0, 1.0, 3.0])     # distances 1, 3, 2: gamma = 1 / median = 1 / 2
 >>> fitted.gamma_
 0.5
->>> np.round(fitted.matrix[0], 3)
+>>> fitted.matrix[0].round(3)
 array([1.   , 0.607, 0.011])
 >>> fitted.cross([1.0]).shape               # one new point against three training points
 (1, 3)
@@ -31,8 +23,7 @@ from kgl.kernels.graph import LaplacianKernel
 from kgl.kernels.matrices import KernelEigen, check_kernel, kernel_eigen, nearest_psd, normalise
 from kgl.kernels.mixed import Mixed
 from kgl.kernels.names import KERNELS, as_kernel
-from kgl.kernels.numeric import BANDWIDTH_RULES, RBF, FunctionKernel, Linear
-from kgl.kernels.precomputed import Precomputed
+from kgl.kernels.numeric import BANDWIDTH_RULES, RBF, FunctionKernel, Linear, Precomputed
 
 __all__ = [
     "BANDWIDTH_RULES",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,27 +12,22 @@ import numpy as np
 from kgl.kernels.covariates import Covariates, is_number
 from kgl.kernels.matrices import FloatArray
 
+_SPANS: dict[str, Callable[[float], bool]] = {
+    "> 0": lambda value: value > 0,
+    ">= 0": lambda value: value >= 0,
+    "between 0 and 1": lambda value: 0 <= value <= 1,
+}
+
 
 class FittedKernel(ABC):
-    """A kernel with everything it learned from its training covariates.
-
-    Attributes
-    ----------
-    spec : Kernel
-        The spec this was fitted from.
-    matrix : ndarray of shape (n_train, n_train)
-        Symmetric positive semi-definite kernel matrix of the training covariates.
-    """
+    """A kernel with all it learned from its training covariates, and `matrix`, its values there."""
 
     spec: Kernel
     matrix: FloatArray
 
     @abstractmethod
     def cross(self, X_new: Covariates) -> FloatArray:
-        """Kernel between new and training covariates, of shape (n_new, n_train).
-
-        ``fitted.cross(X_train)`` is ``fitted.matrix``.
-        """
+        """Kernel between new and training covariates, of shape (n_new, n_train)."""
 
 
 class Kernel(ABC):
@@ -47,24 +42,13 @@ class Kernel(ABC):
         return self.fit(X).matrix
 
 
-def positive(value: Any, name: str, remedy: str = "") -> float:
-    """`value` as a finite float > 0, or an error that says so."""
-    return _number(value, name, "> 0", math.ulp(0.0), math.inf, remedy)
-
-
-def between(value: Any, name: str, low: float, high: float, remedy: str = "") -> float:
-    """`value` as a finite float in [low, high], or an error that says so."""
-    span = f">= {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
-    return _number(value, name, span, low, high, remedy)
-
-
-def _number(value: Any, name: str, span: str, low: float, high: float, remedy: str) -> float:
+def number(value: Any, name: str, span: str, remedy: str = "") -> float:
+    """`value` as a finite float in the span named (a key of `_SPANS`), or an error."""
     if not is_number(value) or np.ndim(value) != 0:
         raise TypeError(f"{name} must be a number, got {value!r}{remedy}")
-    number = float(value)
-    if not (low <= number <= high and math.isfinite(number)):
+    if not (math.isfinite(value) and _SPANS[span](value)):
         raise ValueError(f"{name} must be finite and {span}, got {value!r}{remedy}")
-    return number
+    return float(value)
 
 
 def choice(value: Any, name: str, options: Sequence[str | None]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -22,7 +22,7 @@ _CATEGORICAL_DTYPES = ("object", "categor", "bool", "str", "enum")
 
 
 def is_number(value: Any) -> bool:
-    """Whether `value` is a number; text and truth values are not."""
+    """Tell numbers from text and truth values."""
     return hasattr(value, "__float__") and not isinstance(value, (str, bytes, bool, np.bool_))
 
 
@@ -51,10 +51,10 @@ class Table:
     categorical: tuple[bool, ...]
 
     def label(self, position: int) -> str:
-        """What a column is called in errors."""
+        """Name a column in errors."""
         return f"column {position if self.names is None else self.names[position]!r}"
 
-    def numbers(self, positions: Iterable[int]) -> FloatArray:
+    def numbers(self, positions: Sequence[int]) -> FloatArray:
         """Columns as finite float64, of shape (rows, len(positions))."""
         return np.column_stack([self._numeric_column(position) for position in positions])
 
@@ -72,14 +72,13 @@ class Table:
         else:
             numbers = np.full(len(column), math.nan)
             for row, value in enumerate(column):
-                if _is_missing(value):
-                    continue
-                if not is_number(value) and not isinstance(value, (bool, np.bool_)):
+                if is_number(value) or isinstance(value, (bool, np.bool_)):
+                    numbers[row] = float(value)
+                elif not _is_missing(value):
                     raise TypeError(
                         f"{where} holds {value!r} (row {row}), which is not a number: use "
                         "kgl.kernels.Mixed for categorical covariates, or encode the column"
                     )
-                numbers[row] = float(value)
         finite = np.isfinite(numbers)
         if not finite.all():
             row = int(np.argmin(finite))
@@ -112,38 +111,33 @@ def read_table(X: Covariates, what: str) -> Table:
     if hasattr(X, "toarray"):
         raise TypeError(f"{what} is a sparse {type(X).__name__}: pass {what}.toarray()")
     is_frame = hasattr(X, "columns") and hasattr(X, "dtypes")
-    names: tuple[Hashable, ...] | None = None
     if is_frame or hasattr(X, "to_frame"):
         frame = X if is_frame else X.to_frame()
-        found = tuple(frame.columns)
-        if len(set(found)) < len(found):
-            twice = next(name for name in found if found.count(name) > 1)
+        names = tuple(frame.columns)
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(f"{what} has two columns named {twice!r}: rename or drop one")
-        columns = tuple(np.asarray(frame[name]) for name in found)
-        categorical = tuple(
-            str(frame[name].dtype).lower().startswith(_CATEGORICAL_DTYPES) for name in found
-        )
-        # A Series is one unnamed column: its name is often an accident of how it was made.
-        names = found if is_frame else None
+        columns = tuple(np.asarray(frame[name]) for name in names)
+        kinds = (str(frame[name].dtype).lower() for name in names)
+        categorical = tuple(kind.startswith(_CATEGORICAL_DTYPES) for kind in kinds)
     else:
         values = np.asarray(X)
         if values.dtype.kind in "US" and not isinstance(X, np.ndarray):
             # NumPy turns [["a", 1.0]] into strings throughout; keep the numbers as numbers.
             values = np.array(X, dtype=object)
-        if values.ndim == 1:
-            values = values[:, None]
-        if values.ndim != 2:
+        if values.ndim not in (1, 2):
             raise ValueError(
                 f"{what} has {values.ndim} dimensions: covariates are one row per item and one "
                 "column per covariate (or one-dimensional, for a single covariate)"
             )
-        columns = tuple(values.T)
+        columns = (values,) if values.ndim == 1 else tuple(values.T)
         categorical = tuple(_looks_categorical(column) for column in columns)
     if not columns:
         raise ValueError(f"{what} has no columns: pass at least one covariate")
     if len(columns[0]) == 0:
         raise ValueError(f"{what} has no rows: pass at least one row of covariates")
-    return Table(what, columns, names, categorical)
+    # A Series is one unnamed column: its name is often an accident of how it was made.
+    return Table(what, columns, names if is_frame else None, categorical)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,15 +147,9 @@ class Schema:
     names: tuple[Hashable, ...] | None
     n_columns: int
 
-    @classmethod
-    def of(cls, table: Table) -> Schema:
-        """Schema of the training covariates."""
-        return cls(table.names, len(table.columns))
-
-    def read(self, X_new: Covariates, used: Sequence[int]) -> Table:
-        """Columns `used` of `X_new`: by name if both sides have names, else by position."""
+    def read(self, X_new: Covariates, used: Sequence[int]) -> tuple[Table, Sequence[int]]:
+        """Read `X_new` and find columns `used`: by name if both sides have names, else by place."""
         table = read_table(X_new, "X_new")
-        at = list(used)
         if self.names is not None and table.names is not None:
             wanted = [self.names[position] for position in used]
             missing = [name for name in wanted if name not in table.names]
@@ -170,18 +158,13 @@ class Schema:
                     f"X_new lacks column {missing[0]!r}, which the kernel was fitted on: pass the "
                     f"columns {wanted!r}"
                 )
-            at = [table.names.index(name) for name in wanted]
-        elif len(table.columns) != self.n_columns:
+            return table, [table.names.index(name) for name in wanted]
+        if len(table.columns) != self.n_columns:
             raise ValueError(
                 f"X_new has {len(table.columns)} column(s) but the kernel was fitted on "
                 f"{self.n_columns}: pass the same columns (for a single row, X_new.reshape(1, -1))"
             )
-        return Table(
-            "X_new",
-            tuple(table.columns[position] for position in at),
-            None if table.names is None else tuple(table.names[position] for position in at),
-            tuple(table.categorical[position] for position in at),
-        )
+        return table, used
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,21 +180,19 @@ class NumericReader:
         """Learn the column scales of `X`; the reader, and `X` as read by it."""
         table = read_table(X, "X")
         values = table.numbers(range(len(table.columns)))
-        offset, spread = np.zeros(values.shape[1]), np.ones(values.shape[1])
-        if scale is not None:
-            low, high = values.min(axis=0), values.max(axis=0)
-            offset, spread = (
-                (values.mean(axis=0), values.std(axis=0))
-                if scale == "standard"
-                else (low, high - low)
-            )
-            # A constant column carries no information.  Its computed deviation may be 1e-17
-            # instead of 0, and dividing by that would turn rounding into a covariate.
-            spread = np.where((high == low) | (spread == 0), 1.0, spread)
-        return cls(Schema.of(table), offset, spread), (values - offset) / spread
+        low, high = values.min(axis=0), values.max(axis=0)
+        offset, spread = np.zeros_like(low), np.ones_like(low)
+        if scale == "standard":
+            offset, spread = values.mean(axis=0), values.std(axis=0)
+        elif scale == "minmax":
+            offset, spread = low, high - low
+        # A constant column carries no information. Its computed deviation may be 1e-17 instead of
+        # 0, and dividing by that would turn rounding into a covariate.
+        spread = np.where((high == low) | (spread == 0), 1.0, spread)
+        schema = Schema(table.names, len(table.columns))
+        return cls(schema, offset, spread), (values - offset) / spread
 
     def read(self, X_new: Covariates) -> FloatArray:
         """Scaled values of new covariates."""
-        columns = range(self.schema.n_columns)
-        values = self.schema.read(X_new, columns).numbers(columns)
-        return np.asarray((values - self.offset) / self.spread, dtype=np.float64)
+        table, at = self.schema.read(X_new, range(self.schema.n_columns))
+        return np.asarray((table.numbers(at) - self.offset) / self.spread)

@@ -10,37 +10,27 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kgl.kernels.base import FittedKernel, Kernel, choice, positive
+from kgl.kernels.base import FittedKernel, Kernel, choice, number
 from kgl.kernels.covariates import Covariates, read_table
 from kgl.kernels.matrices import FloatArray, rebuild, symmetric_matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LaplacianKernel(Kernel):
-    r"""Kernel between the nodes of a known graph with Laplacian ``L = V diag(l) V'``.
-
-    ========== ============================== ====================================
-    kind       K                              eigenvalues
-    ========== ============================== ====================================
-    resolvent  ``(I + alpha L)^-1``           ``1 / (1 + alpha l)``
-    diffusion  ``exp(-t L)``                  ``exp(-t l)``
-    pinv       ``L^+`` (pseudo-inverse)       ``1 / l``, and 0 where ``l = 0``
-    ========== ============================== ====================================
+    """Kernel between the nodes of a known graph with Laplacian ``L = V diag(l) V'``.
 
     The covariates of such a kernel are nodes: ``fit(X)`` and ``cross(X_new)`` take node indices
-    (or labels, where `nodes` names them), and the kernel between two of them is an entry of K.
-    ``fit()`` takes all nodes in order.  A node that is not in the graph has no kernel value.
+    (or labels, where `nodes` names them); ``fit()`` takes all nodes in order.
 
     Parameters
     ----------
     L : (m, m) array, sparse matrix or DataFrame
-        Combinatorial Laplacian: symmetric, off-diagonal entries <= 0, rows that sum to 0.  For an
+        Combinatorial Laplacian: symmetric, off-diagonal entries <= 0, rows that sum to 0. For an
         adjacency (weight) matrix, see :meth:`from_adjacency`.
     kind : {"resolvent", "diffusion", "pinv"}
-    alpha : float, optional
-        For ``"resolvent"``: > 0, default 1.
-    t : float, optional
-        For ``"diffusion"``: > 0, default 1.
+        ``(I + alpha L)^-1``, ``exp(-t L)`` or the pseudo-inverse ``L^+``.
+    alpha, t : float, optional
+        Strength of the resolvent and of the diffusion, > 0, default 1.
     nodes : sequence, optional
         Labels of the nodes; default the columns of a DataFrame `L`, else 0 to m - 1.
 
@@ -65,7 +55,7 @@ class LaplacianKernel(Kernel):
         for name, kind in (("alpha", "resolvent"), ("t", "diffusion")):
             value = getattr(self, name)
             if self.kind == kind:
-                value = positive(1.0 if value is None else value, name)
+                value = number(1.0 if value is None else value, name, "> 0")
             elif value is not None:
                 raise ValueError(
                     f"{name} = {value!r} has no meaning for kind={self.kind!r}: leave it out, or "
@@ -92,36 +82,21 @@ class LaplacianKernel(Kernel):
 
     @classmethod
     def from_adjacency(cls, W: Any, **options: Any) -> LaplacianKernel:
-        """Take the graph from a weight matrix ``W >= 0``, through ``L = diag(W 1) - W``.
-
-        Examples
-        --------
-        >>> LaplacianKernel.from_adjacency([[0, 2], [2, 0]]).L
-        array([[ 2., -2.],
-               [-2.,  2.]])
-        """
+        """Take the graph from a weight matrix ``W >= 0``, through ``L = diag(W 1) - W``."""
         weights, _ = symmetric_matrix(_dense(W), "W")
-        if np.any(np.diag(weights) != 0):
-            node = int(np.argmax(np.diag(weights) != 0))
-            raise ValueError(
-                f"W[{node}, {node}] = {weights[node, node]:g}: an adjacency matrix has a zero "
-                "diagonal; remove self-loops with W - np.diag(np.diag(W))"
-            )
-        if weights.min() < 0:
-            i, j = np.unravel_index(int(np.argmin(weights)), weights.shape)
-            raise ValueError(
-                f"W[{i}, {j}] = {weights[i, j]:g}: edge weights must be >= 0; if this is a "
-                "Laplacian, pass it to LaplacianKernel(L)"
-            )
+        loops = "an adjacency matrix has a zero diagonal; remove self-loops"
+        signs = "edge weights must be >= 0; pass a Laplacian to LaplacianKernel(L)"
+        for bad, remedy in ((np.diag(np.diag(weights)) != 0, loops), (weights < 0, signs)):
+            if bad.any():
+                i, j = np.argwhere(bad)[0]
+                raise ValueError(f"W[{i}, {j}] = {weights[i, j]:g}: {remedy}")
         options.setdefault("nodes", _frame_labels(W, "W"))
         return cls(np.diag(weights.sum(axis=1)) - weights, **options)
 
     def __repr__(self) -> str:
         strength = {"resolvent": f", alpha={self.alpha!r}", "diffusion": f", t={self.t!r}"}
-        return (
-            f"LaplacianKernel(<{len(self.L)} nodes>, kind={self.kind!r}"
-            f"{strength.get(self.kind, '')})"
-        )
+        shown = f"<{len(self.L)} nodes>, kind={self.kind!r}{strength.get(self.kind, '')}"
+        return f"LaplacianKernel({shown})"
 
     def _key(self) -> tuple[Hashable, ...]:
         # + 0.0 turns -0.0 into 0.0, which compare equal but differ in their bytes.
@@ -165,9 +140,8 @@ class LaplacianKernel(Kernel):
             if isinstance(value, bool) or value not in where:
                 raise ValueError(
                     f"{what} holds {value!r}, which is not one of the {len(where)} nodes "
-                    f"({self.nodes[0]!r} ... {self.nodes[-1]!r}) of the graph: a kernel on a graph "
-                    "is defined at its nodes only; for new nodes use a kernel of covariates, such "
-                    "as RBF"
+                    f"({self.nodes[0]!r} ... {self.nodes[-1]!r}) of the graph: for new nodes use "
+                    "a kernel of covariates, such as RBF"
                 )
             found.append(where[value])
         return np.array(found, dtype=np.intp)
@@ -210,18 +184,15 @@ def _check_laplacian(L: Any) -> FloatArray:
     off = matrix - np.diag(np.diag(matrix))
     if off.max() > tolerance:
         i, j = np.unravel_index(int(np.argmax(off)), off.shape)
-        remedy = (
-            "it looks like an adjacency matrix: use LaplacianKernel.from_adjacency(W)"
-            if off.min() >= 0
-            else "off-diagonal entries of a Laplacian are minus the edge weights, hence <= 0"
+        raise ValueError(
+            f"L is not a graph Laplacian: L[{i}, {j}] = {off[i, j]:g} > 0; off-diagonal entries "
+            "are minus the edge weights, <= 0; for weights use LaplacianKernel.from_adjacency(W)"
         )
-        raise ValueError(f"L is not a graph Laplacian: L[{i}, {j}] = {off[i, j]:g} > 0; {remedy}")
     sums = matrix.sum(axis=1)
     worst = int(np.argmax(np.abs(sums)))
     if abs(sums[worst]) > tolerance * max(1.0, math.sqrt(len(matrix))):
         raise ValueError(
             f"L is not a graph Laplacian: row {worst} sums to {sums[worst]:g} instead of 0; use "
-            "the combinatorial Laplacian diag(W 1) - W (not a normalised one), or pass the "
-            "weights to LaplacianKernel.from_adjacency(W)"
+            "the combinatorial Laplacian diag(W 1) - W, not a normalised one"
         )
     return matrix

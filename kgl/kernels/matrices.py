@@ -13,6 +13,7 @@ FloatArray: TypeAlias = NDArray[np.float64]
 
 # What the size of each kernel of the models must match, for error messages.
 _SIDES = {"K_x": "columns (nodes)", "K_z": "rows (observations)"}
+_SPECS = "for covariates use a spec, such as kgl.kernels.RBF()(X) or kgl.kernels.Mixed()(X)"
 
 
 def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[FloatArray, float]:
@@ -24,30 +25,22 @@ def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[FloatArra
         try:
             given = given.astype(np.float64)
         except (TypeError, ValueError):
-            raise TypeError(
-                f"{name} must be a matrix of numbers, got {type(K).__name__}: for covariates use a "
-                "kernel spec such as kgl.kernels.RBF()(X)"
-            ) from None
+            got = type(K).__name__
+            raise TypeError(f"{name} must be a matrix of numbers, got {got}: {_SPECS}") from None
     if given.dtype.kind not in "biuf":
-        raise TypeError(
-            f"{name} must be a real matrix, got dtype {given.dtype}: for covariates use a kernel "
-            "spec such as kgl.kernels.Mixed()(X)"
-        )
+        raise TypeError(f"{name} must be a real matrix, got dtype {given.dtype}: {_SPECS}")
     # A kernel stored in single precision is symmetric and semi-definite to single precision.
     eps = float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)
     eps = max(eps, float(np.finfo(np.float64).eps))
     matrix = given.astype(np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         shape = " x ".join(str(length) for length in matrix.shape) or "a single number"
-        raise ValueError(
-            f"{name} must be a square matrix but is {shape}: if these are covariates, build the "
-            "kernel with a spec such as kgl.kernels.RBF()(X)"
-        )
+        raise ValueError(f"{name} must be a square matrix but is {shape}: {_SPECS}")
     if size is not None and len(matrix) != size:
         need = f"Y has {size} {_SIDES[name]}" if name in _SIDES else f"{size} x {size} is needed"
         raise ValueError(
-            f"{name} is {len(matrix)} x {len(matrix)} but {need}: pass one row and one column of "
-            f"{name} for each (K_x is for nodes, the columns of Y; K_z for observations, its rows)"
+            f"{name} is {len(matrix)} x {len(matrix)} but {need}: pass one row and one column for "
+            "each (K_x is for nodes, the columns of Y; K_z for observations, its rows)"
         )
     if matrix.size == 0:
         raise ValueError(f"{name} is empty: pass at least one row and column")
@@ -71,28 +64,25 @@ def symmetric_matrix(K: Any, name: str, size: int | None = None) -> tuple[FloatA
             f"= {matrix[j, i]:.6g} (largest asymmetry {gap[i, j]:.3g}); if that is not a mistake, "
             f"pass ({name} + {name}.T) / 2"
         )
-    return np.asarray((matrix + matrix.T) / 2.0, dtype=np.float64), eps
+    return np.asarray((matrix + matrix.T) / 2.0), eps
 
 
 def rebuild(values: FloatArray, vectors: FloatArray) -> FloatArray:
     """V diag(values) V', exactly symmetric."""
     K = (vectors * values) @ vectors.T
-    return np.asarray((K + K.T) / 2.0, dtype=np.float64)
-
-
-def _round_up(value: float) -> float:
-    """`value` > 0 rounded up to three significant digits, so that a printed shift suffices."""
-    step = 10.0 ** (math.floor(math.log10(value)) - 2)
-    return float(f"{math.ceil(value / step) * step:.3g}")
+    return np.asarray((K + K.T) / 2.0)
 
 
 def _require_psd(values: FloatArray, name: str, eps: float) -> None:
     smallest, largest = float(values.min()), float(values.max())
     if smallest < -math.sqrt(eps) * max(abs(smallest), abs(largest)):
+        # Rounded up to three significant digits, so that the printed shift suffices.
+        step = 10.0 ** (math.floor(math.log10(-smallest)) - 2)
         raise ValueError(
             f"{name} is not positive semi-definite: its smallest eigenvalue is {smallest:.6g} "
-            f"(largest {largest:.6g}); add {_round_up(-smallest):g} to the diagonal, or use "
-            f"kgl.kernels.nearest_psd({name}), which sets negative eigenvalues to 0"
+            f"(largest {largest:.6g}); add {math.ceil(-smallest / step) * step:.3g} to the "
+            f"diagonal, or use kgl.kernels.nearest_psd({name}), which sets negative eigenvalues "
+            "to 0"
         )
 
 
@@ -101,26 +91,19 @@ def _is_identity(K: FloatArray) -> bool:
 
 
 def check_kernel(K: Any, name: str, size: int | None = None) -> FloatArray:
-    """Check that `K` is a kernel matrix and return a symmetric float64 copy, ``(K + K') / 2``.
+    """Check that `K` is a kernel matrix and return a symmetric float64 copy.
 
-    Parameters
-    ----------
-    K : (size, size) array-like
-        Must be finite, symmetric and positive semi-definite.  Asymmetry and negative eigenvalues
-        below the square root of the machine epsilon of K's dtype, relative to the largest entry
-        or eigenvalue, count as rounding, so that numerically singular RBF matrices pass.
-    name : str
-        What to call it in errors.  ``"K_x"`` and ``"K_z"`` also name the axis of Y they belong to.
-    size : int, optional
-        Number of rows and columns it must have.
+    Asymmetry and negative eigenvalues below the square root of the machine epsilon of K's dtype,
+    relative to the largest entry or eigenvalue, count as rounding, so that numerically singular
+    RBF matrices pass.
 
-    Examples
-    --------
+    `K` must be finite, symmetric and positive semi-definite, with `size` rows and columns if that
+    is given. `name` is used in errors; ``"K_x"`` and ``"K_z"`` also name the axis of Y.
+
     >>> check_kernel([[1, 2], [2, 1]], "K_x", 2)
     Traceback (most recent call last):
     ...
-    ValueError: K_x is not positive semi-definite: its smallest eigenvalue is -1 (largest 3); \
-add 1 to the diagonal, or use kgl.kernels.nearest_psd(K_x), which sets negative eigenvalues to 0
+    ValueError: K_x is not positive semi-definite: its smallest eigenvalue is -1 (largest 3); ...
     """
     matrix, eps = symmetric_matrix(K, name, size)
     if not _is_identity(matrix):
@@ -137,9 +120,7 @@ def check_cross(K_new: Any, n_train: int, remedy: str) -> FloatArray:
         )
     if not np.isfinite(matrix).all():
         i, j = np.argwhere(~np.isfinite(matrix))[0]
-        raise ValueError(
-            f"the cross-kernel is {matrix[i, j]} at [{i}, {j}]: its entries must be finite"
-        )
+        raise ValueError(f"the cross-kernel is {matrix[i, j]} at [{i}, {j}]: it must be finite")
     return matrix
 
 
@@ -147,16 +128,8 @@ def check_cross(K_new: Any, n_train: int, remedy: str) -> FloatArray:
 class KernelEigen:
     """Eigendecomposition ``K = vectors diag(values) vectors'`` over the range of K.
 
-    Attributes
-    ----------
-    values : ndarray of shape (r,)
-        Eigenvalues above the rank tolerance, descending, all > 0.
-    vectors : ndarray of shape (size, r)
-        Their orthonormal eigenvectors.
-    size : int
-        Number of rows of K.
-    is_identity : bool
-        Whether K is exactly the identity (no side information), where solvers take a shortcut.
+    `values` (r,) are descending and > 0, `vectors` (size, r) orthonormal. `is_identity` says
+    whether K is exactly the identity (no side information), where solvers take a shortcut.
     """
 
     values: FloatArray
@@ -178,16 +151,14 @@ class KernelEigen:
 def kernel_eigen(
     K: Any | None, name: str, size: int, *, rank_tol: float | None = None
 ) -> KernelEigen:
-    """Check a kernel matrix and decompose it once, dropping its null directions.
+    """Check a kernel matrix as in :func:`check_kernel` and decompose it, without its null space.
 
     Parameters
     ----------
     K : (size, size) array-like or None
         Kernel matrix; None is the identity (no side information on this side).
-    name, size
-        As in :func:`check_kernel`, whose checks all apply.
     rank_tol : float, optional
-        Directions with eigenvalue <= ``rank_tol`` times the largest one are dropped.  Default:
+        Directions with eigenvalue <= ``rank_tol`` times the largest one are dropped. Default:
         ``size`` times the machine epsilon of K's dtype, as in :func:`numpy.linalg.matrix_rank`.
 
     Examples
@@ -195,17 +166,12 @@ def kernel_eigen(
     >>> eigen = kernel_eigen([[2.0, 2.0], [2.0, 2.0]], "K_x", 2)
     >>> eigen.rank, float(eigen.values[0].round(12))
     (1, 4.0)
-    >>> kernel_eigen(None, "K_z", 3).is_identity
-    True
     """
     if rank_tol is not None and not 0 <= rank_tol < 1:
         raise ValueError(f"rank_tol must be >= 0 and < 1, got {rank_tol!r}")
-    identity = KernelEigen(np.ones(size), np.eye(size), size, True)
-    if K is None:
-        return identity
-    matrix, eps = symmetric_matrix(K, name, size)
-    if _is_identity(matrix):
-        return identity
+    matrix, eps = (None, 0.0) if K is None else symmetric_matrix(K, name, size)
+    if matrix is None or _is_identity(matrix):
+        return KernelEigen(np.ones(size), np.eye(size), size, True)
     if not matrix.any():
         raise ValueError(
             f"{name} is the zero matrix, under which every signal is 0: pass None (the identity) "
@@ -219,12 +185,8 @@ def kernel_eigen(
 
 
 def nearest_psd(K: Any) -> FloatArray:
-    """Nearest positive semi-definite matrix in Frobenius norm.
+    """Nearest positive semi-definite matrix in Frobenius norm (Higham, 1988).
 
-    With ``(K + K') / 2 = V diag(l) V'`` that is ``V diag(max(l, 0)) V'`` (Higham, 1988).
-
-    Examples
-    --------
     >>> nearest_psd([[1, 2], [2, 1]]).round(12)
     array([[1.5, 1.5],
            [1.5, 1.5]])
@@ -237,11 +199,6 @@ def nearest_psd(K: Any) -> FloatArray:
 def normalise(K: Any) -> FloatArray:
     """Cosine normalisation ``K_ij / sqrt(K_ii K_jj)``: a unit diagonal, and still semi-definite.
 
-    For kernels whose diagonal varies for reasons other than the side information, as in linear
-    (length of the covariate vector) and Laplacian kernels (degree).
-
-    Examples
-    --------
     >>> normalise([[4.0, 1.0], [1.0, 1.0]])
     array([[1. , 0.5],
            [0.5, 1. ]])
@@ -257,4 +214,4 @@ def normalise(K: Any) -> FloatArray:
     root = np.sqrt(diagonal)
     scaled = matrix / root[:, None] / root[None, :]
     np.fill_diagonal(scaled, 1.0)
-    return np.asarray((scaled + scaled.T) / 2.0, dtype=np.float64)
+    return np.asarray((scaled + scaled.T) / 2.0)

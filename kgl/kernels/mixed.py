@@ -2,53 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kgl.kernels.base import FittedKernel, Kernel, between, choice
+from kgl.kernels.base import FittedKernel, Kernel, choice, number
 from kgl.kernels.covariates import Covariates, Schema, Table, read_table
 from kgl.kernels.matrices import FloatArray
 from kgl.kernels.numeric import RBF
 
+Categories = tuple[dict[Hashable, int], ...]
+_SCALED_RBF = RBF(scale="standard")
+
 
 @dataclass(frozen=True)
 class Mixed(Kernel):
-    r"""Kernel for covariates that are partly numbers and partly categories.
+    """Kernel for covariates that are partly numbers and partly categories.
 
     With ``k(u, u')`` the kernel of the p numeric columns and, for each of the q categorical
     columns c, the overlap kernel ``o_c(v, v') = 1 if v_c == v'_c else theta``::
 
         combine="product":   K = k(u, u') * prod_c o_c(v, v')
-                               = k(u, u') * theta^(number of categories that differ)
         combine="mean":      K = (p k(u, u') + sum_c o_c(v, v')) / (p + q)
 
-    Each ``o_c`` is ``theta 11' + (1 - theta) [equal]``, positive semi-definite for theta in
-    [0, 1]; products and means keep that.  The product says "alike in everything"; the mean says
-    "alike in something", the milder choice when there are many categorical columns.
+    The product says "alike in everything"; the mean says "alike in something", the milder choice
+    when there are many categorical columns.
 
     Parameters
     ----------
     numeric, categorical : column name(s) or position(s), optional
         With both left out, a DataFrame's dtypes decide (object, category, bool and string are
         categorical); the columns of an array are categorical where they hold anything but
-        numbers.  With one of them given, all other columns are of the other kind.  With both
-        given, columns in neither are ignored.  Integer codes (a prefecture number) look
-        numeric: name such columns in `categorical`.
+        numbers. With one of them given, all other columns are of the other kind. With both
+        given, columns in neither are ignored. Integer codes (a prefecture number) look numeric:
+        name such columns in `categorical`.
     theta : float, default=0.5
-        Similarity of two different categories, in [0, 1]; 1 ignores categorical columns.
+        Similarity of two different categories, in [0, 1]; 1 ignores categorical columns. A
+        category that was not there in training differs from all; missing ones are refused.
     combine : {"product", "mean"}
-        How the parts are put together.
     kernel : Kernel or str, default=RBF(scale="standard")
         Kernel of the numeric columns together, scaled because they rarely share a unit.
-
-    Notes
-    -----
-    A category that was not there in training equals no training category.  Missing values are
-    refused: a label of its own (``fillna("missing")``) says what they should mean.
 
     Examples
     --------
@@ -63,15 +59,19 @@ class Mixed(Kernel):
     categorical: Any = None
     theta: float = 0.5
     combine: Literal["product", "mean"] = "product"
-    kernel: Kernel | str = RBF(scale="standard")
+    kernel: Kernel | str = _SCALED_RBF
 
     def __post_init__(self) -> None:
         from kgl.kernels.names import as_kernel  # here, because names imports Mixed
 
         for name in ("numeric", "categorical"):
-            object.__setattr__(self, name, _column_choice(getattr(self, name), name))
+            chosen = getattr(self, name)
+            if chosen is not None:
+                one = isinstance(chosen, (str, int, np.integer))
+                chosen = (chosen,) if one else tuple(dict.fromkeys(chosen))
+            object.__setattr__(self, name, chosen)
         remedy = "; outside of that the overlap kernel is indefinite"
-        object.__setattr__(self, "theta", between(self.theta, "theta", 0, 1, remedy))
+        object.__setattr__(self, "theta", number(self.theta, "theta", "between 0 and 1", remedy))
         choice(self.combine, "combine", ("product", "mean"))
         object.__setattr__(self, "kernel", as_kernel(self.kernel))
 
@@ -87,9 +87,8 @@ class Mixed(Kernel):
         )
         codes = _encode(table, categorical, categories)
         matrix = self._combine(None if part is None else part.matrix, len(numeric), codes, codes)
-        return FittedMixed(
-            self, matrix, numeric, categorical, part, categories, codes, Schema.of(table)
-        )
+        schema = Schema(table.names, len(table.columns))
+        return FittedMixed(self, matrix, numeric, categorical, part, categories, codes, schema)
 
     def _split(self, table: Table) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Positions of the numeric and of the categorical columns."""
@@ -104,9 +103,8 @@ class Mixed(Kernel):
             categorical = tuple(p for p in every if p not in numeric)
         both = set(numeric) & set(categorical)
         if both:
-            raise ValueError(
-                f"{table.label(min(both))} is listed as numeric and as categorical: choose one"
-            )
+            label = table.label(min(both))
+            raise ValueError(f"{label} is listed as numeric and as categorical: choose one")
         if not numeric and not categorical:
             raise ValueError("numeric and categorical are both empty: name at least one column")
         return numeric, categorical
@@ -120,24 +118,19 @@ class Mixed(Kernel):
             differ += a[:, None] != b[None, :]
         if self.combine == "product":
             K = np.power(self.theta, differ)  # 0^0 = 1: equal in every column
-            return np.asarray(K if part is None else K * part, dtype=np.float64)
+            return np.asarray(K if part is None else K * part)
         q = A.shape[1]
         K = (q - differ) + self.theta * differ
-        return np.asarray((K if part is None else K + p * part) / (p + q), dtype=np.float64)
+        return np.asarray((K if part is None else K + p * part) / (p + q))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedMixed(FittedKernel):
     """Fitted :class:`Mixed`.
 
-    Attributes
-    ----------
-    numeric_, categorical_ : tuple of int
-        Positions of the columns used as numbers and as categories.
-    kernel_ : FittedKernel or None
-        The fitted kernel of the numeric columns.
-    categories_ : tuple of dict
-        For each categorical column, the code of each category seen in training.
+    `numeric_` and `categorical_` are the positions of the columns used as numbers and as
+    categories, `kernel_` is the fitted kernel of the former (None without any), `categories_` has
+    the codes of the categories seen in training, for each of the latter.
     """
 
     spec: Mixed
@@ -145,60 +138,37 @@ class FittedMixed(FittedKernel):
     numeric_: tuple[int, ...]
     categorical_: tuple[int, ...]
     kernel_: FittedKernel | None
-    categories_: tuple[dict[Hashable, int], ...] = field(repr=False)
+    categories_: Categories = field(repr=False)
     _codes: NDArray[np.intp] = field(repr=False)
     _schema: Schema = field(repr=False)
 
     def cross(self, X_new: Covariates) -> FloatArray:
         """Kernel between new and training covariates, of shape (n_new, n_train)."""
-        table = self._schema.read(X_new, self.numeric_ + self.categorical_)
+        table, at = self._schema.read(X_new, self.numeric_ + self.categorical_)
         p = len(self.numeric_)
-        part = None if self.kernel_ is None else self.kernel_.cross(table.numbers(range(p)))
-        codes = _encode(table, tuple(range(p, len(table.columns))), self.categories_)
+        part = None if self.kernel_ is None else self.kernel_.cross(table.numbers(at[:p]))
+        codes = _encode(table, at[p:], self.categories_)
         return self.spec._combine(part, p, codes, self._codes)
 
 
-def _column_choice(columns: Any, name: str) -> tuple[Hashable, ...] | None:
-    if columns is None:
-        return None
-    chosen = (columns,) if isinstance(columns, (str, int, np.integer)) else tuple(columns)
-    for column in chosen:
-        if isinstance(column, (bool, np.bool_)):
-            raise TypeError(
-                f"{name} holds {column!r}: list column names or positions, not a boolean mask "
-                "(np.flatnonzero(mask) turns one into positions)"
-            )
-        if chosen.count(column) > 1:
-            raise ValueError(f"{name} lists column {column!r} twice: list it once")
-    return chosen
-
-
-def _positions(
-    chosen: tuple[Hashable, ...] | None, table: Table, name: str
-) -> tuple[int, ...] | None:
+def _positions(chosen: Any, table: Table, name: str) -> tuple[int, ...] | None:
     """Positions of the chosen columns: a name if there is one like it, else a position."""
     if chosen is None:
         return None
-    n_columns = len(table.columns)
-    found = []
+    names, found, n_columns = table.names or (), [], len(table.columns)
     for column in chosen:
-        if table.names is not None and column in table.names:
-            found.append(table.names.index(column))
-        elif isinstance(column, (int, np.integer)) and 0 <= column < n_columns:
+        is_mask = isinstance(column, (bool, np.bool_))
+        if column in names and not is_mask:
+            found.append(names.index(column))
+        elif isinstance(column, (int, np.integer)) and not is_mask and 0 <= column < n_columns:
             found.append(int(column))
         else:
-            have = (
-                f"positions 0 to {n_columns - 1} (X has no column names)"
-                if table.names is None
-                else f"the columns {list(table.names)!r}"
-            )
+            have = list(names) or f"the positions 0 to {n_columns - 1} (X has no column names)"
             raise ValueError(f"{name} column {column!r} is not in X: choose from {have}")
     return tuple(found)
 
 
-def _encode(
-    table: Table, positions: tuple[int, ...], categories: tuple[dict[Hashable, int], ...]
-) -> NDArray[np.intp]:
+def _encode(table: Table, positions: Sequence[int], categories: Categories) -> NDArray[np.intp]:
     """Category codes, of shape (rows, q); -1 stands for categories not seen in training."""
     codes = np.empty((len(table.columns[0]), len(positions)), dtype=np.intp)
     for column, (position, known) in enumerate(zip(positions, categories, strict=True)):

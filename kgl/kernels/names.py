@@ -8,8 +8,7 @@ from typing import Any
 from kgl.kernels.base import Kernel
 from kgl.kernels.graph import LaplacianKernel
 from kgl.kernels.mixed import Mixed
-from kgl.kernels.numeric import RBF, FunctionKernel, Linear
-from kgl.kernels.precomputed import Precomputed
+from kgl.kernels.numeric import RBF, FunctionKernel, Linear, Precomputed
 
 KERNELS: dict[str, type[Kernel]] = {
     "laplacian": LaplacianKernel,
@@ -24,16 +23,9 @@ KERNELS: dict[str, type[Kernel]] = {
 def as_kernel(spec: Kernel | str | Callable[..., Any], **options: Any) -> Kernel:
     """Resolve a kernel name, spec or function to a spec.
 
-    Parameters
-    ----------
-    spec : str, Kernel or callable
-        A name in :data:`KERNELS`, a spec (returned as it is), or a function of two arrays
-        (becomes a :class:`FunctionKernel`).
-    **options
-        Parameters of the spec, for a name only.
+    A name is one of :data:`KERNELS`, `options` are the parameters of its spec; a spec is returned
+    as it is; a function of two arrays becomes a :class:`FunctionKernel`.
 
-    Examples
-    --------
     >>> as_kernel("rbf", bandwidth="unit")
     RBF(gamma=None, bandwidth='unit', scale=None)
     """

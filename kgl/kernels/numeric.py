@@ -1,4 +1,4 @@
-"""Kernels of numeric covariates: RBF with its bandwidth rules, linear, and any function."""
+"""Kernels of numeric covariates: RBF and its bandwidth rules, linear, any function or matrix."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist  # type: ignore[import-untyped, unused-ignore]
+from scipy.spatial.distance import cdist, pdist, squareform  # type: ignore[import-untyped, unused-ignore]
 
-from kgl.kernels.base import FittedKernel, Kernel, between, choice, positive
+from kgl.kernels.base import FittedKernel, Kernel, choice, number
 from kgl.kernels.covariates import SCALES, Covariates, NumericReader, Scale
 from kgl.kernels.matrices import FloatArray, check_cross, check_kernel
 
@@ -44,45 +44,51 @@ def _typical(values: FloatArray) -> float:
     return median if median > 0 else float(above.mean())
 
 
+def _nearest(distances: FloatArray) -> FloatArray:
+    """Distance of each point to its nearest neighbour, from the distances of the pairs i < j."""
+    square = squareform(distances)
+    np.fill_diagonal(square, np.inf)
+    return np.asarray(square.min(axis=1))
+
+
 BANDWIDTH_RULES: dict[str, Callable[[FloatArray], float]] = {
     "median_distance": lambda distances: 1.0 / _typical(distances),
     "median_sq": lambda distances: 1.0 / _typical(distances**2),
     "median_sq_half": lambda distances: 0.5 / _typical(distances**2),
     "median_distance_half": lambda distances: 0.5 / _typical(distances),
+    "median_nearest": lambda distances: 1.0 / (_typical(distances) * _typical(_nearest(distances))),
     "unit": lambda distances: 1.0,
 }
 """Named bandwidth rules: Euclidean distances of the pairs i < j -> gamma of the RBF kernel.
 
-``median_sq`` is the median heuristic as usually written, ``median_sq_half`` has the Gaussian's
-factor 1/2; on the default, ``median_distance``, see :class:`RBF`.  Where more than half of the
-pairs coincide the median is 0; the mean of the positive (squared) distances then takes its place.
+``median_sq`` is the median heuristic as usually written; on the default, ``median_distance``, see
+:class:`RBF`. Where more than half of the pairs coincide, the median is 0 and the mean of the
+positive (squared) distances takes its place.
 """
 
 
 @dataclass(frozen=True)
 class RBF(Kernel):
-    r"""Gaussian kernel ``k(x, x') = exp(-gamma ||x - x'||^2)``.
+    """Gaussian kernel ``k(x, x') = exp(-gamma ||x - x'||^2)``.
 
     Parameters
     ----------
     gamma : float, optional
-        Inverse squared length scale, > 0.  Overrides `bandwidth`.
+        Inverse squared length scale, > 0. Overrides `bandwidth`.
     bandwidth : str, default="median_distance"
         Rule that takes gamma from the training covariates, one of :data:`BANDWIDTH_RULES`.
     scale : {None, "standard", "minmax"}
         Column scaling before distances are taken: none, ``(x - mean) / std``, or
-        ``(x - min) / (max - min)``, all from the training covariates.  Constant columns are
-        left alone.
+        ``(x - min) / (max - min)``, of the training covariates. Constant columns stay as they are.
 
     Notes
     -----
-    The paper says only "median heuristic".  Read literally (``"median_sq"``), the kernel over 100
+    The paper says only "median heuristic". Read literally (``"median_sq"``), the kernel over 100
     time stamps has about eight usable directions and no model recovers a graph from it;
-    ``gamma = 1 / median(d)`` is the reading that reproduces the paper's numbers.
-
-    That default **depends on the unit** of the covariates: d^2 / median(d) still has one, so
-    altitudes in metres give a kernel close to the identity and altitudes in kilometres a wide
-    one.  ``"median_sq"`` is free of units; so is any rule with ``scale="standard"``.
+    ``gamma = 1 / median(d)`` is the reading that reproduces the paper's numbers. That default
+    **depends on the unit** of the covariates: altitudes in metres give a kernel close to the
+    identity, altitudes in kilometres a wide one. ``"median_sq"`` is free of units; so is any rule
+    with ``scale="standard"``.
 
     Examples
     --------
@@ -100,7 +106,7 @@ class RBF(Kernel):
     def __post_init__(self) -> None:
         if self.gamma is not None:
             remedy = f"; for a rule use bandwidth=, one of {', '.join(BANDWIDTH_RULES)}"
-            object.__setattr__(self, "gamma", positive(self.gamma, "gamma", remedy))
+            object.__setattr__(self, "gamma", number(self.gamma, "gamma", "> 0", remedy))
         choice(self.bandwidth, "bandwidth rule", list(BANDWIDTH_RULES))
         choice(self.scale, "scale", SCALES)
 
@@ -123,7 +129,7 @@ class RBF(Kernel):
 def _gaussian(gamma: float, A: FloatArray, B: FloatArray) -> FloatArray:
     # Differences, not sklearn's ||x||^2 + ||y||^2 - 2 x.y: that one cancels for covariates far
     # from the origin (calendar years, projected coordinates).
-    return np.asarray(np.exp(-gamma * cdist(A, B, "sqeuclidean")), dtype=np.float64)
+    return np.asarray(np.exp(-gamma * cdist(A, B, "sqeuclidean")))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,15 +143,8 @@ class FittedRBF(FittedNumeric):
 class Linear(Kernel):
     """Linear kernel ``k(x, x') = x . x' + bias``, of rank at most (number of columns + 1).
 
-    Parameters
-    ----------
-    bias : float, default=0.0
-        Constant added to every entry, >= 0: the prior variance of an intercept.
-    scale : {None, "standard", "minmax"}
-        Column scaling, as in :class:`RBF`.
+    The bias, >= 0, is the prior variance of an intercept; `scale` is as in :class:`RBF`.
 
-    Examples
-    --------
     >>> Linear(bias=1.0)([1.0, 2.0])
     array([[2., 3.],
            [3., 5.]])
@@ -156,7 +155,7 @@ class Linear(Kernel):
 
     def __post_init__(self) -> None:
         remedy = "; a negative bias would make the kernel indefinite"
-        object.__setattr__(self, "bias", between(self.bias, "bias", 0, math.inf, remedy))
+        object.__setattr__(self, "bias", number(self.bias, "bias", ">= 0", remedy))
         choice(self.scale, "scale", SCALES)
 
     def fit(self, X: Covariates) -> FittedNumeric:
@@ -172,25 +171,14 @@ class Linear(Kernel):
 class FunctionKernel(Kernel):
     """Any function ``function(A, B) -> (len(A), len(B))`` of two numeric (rows, columns) arrays.
 
-    This opens the library to scikit-learn's pairwise kernels and to the kernels of
-    ``sklearn.gaussian_process.kernels`` (Matern, ExpSineSquared for seasons, sums and products).
+    For example one of scikit-learn's pairwise kernels or Gaussian process kernels. It must be
+    symmetric and positive semi-definite, which is checked on the training covariates; to pickle
+    the spec it must be importable (not a lambda). `scale` is as in :class:`RBF`.
 
-    Parameters
-    ----------
-    function : callable
-        Must be symmetric and positive semi-definite; its training matrix is checked.  To pickle
-        the spec it must be importable (not a lambda).
-    scale : {None, "standard", "minmax"}
-        Column scaling, as in :class:`RBF`.
-
-    Examples
-    --------
     >>> from sklearn.gaussian_process.kernels import ExpSineSquared
     >>> season = FunctionKernel(ExpSineSquared(length_scale=1.0, periodicity=12.0))
-    >>> season([0.0, 6.0, 12.0]).round(3)
-    array([[1.   , 0.135, 1.   ],
-           [0.135, 1.   , 0.135],
-           [1.   , 0.135, 1.   ]])
+    >>> season([0.0, 6.0, 12.0])[0].round(3)
+    array([1.   , 0.135, 1.   ])
     """
 
     function: Callable[[FloatArray, FloatArray], Any]
@@ -210,9 +198,32 @@ class FunctionKernel(Kernel):
         return FittedNumeric(self, checked, values, reader, self._evaluate)
 
     def _evaluate(self, A: FloatArray, B: FloatArray) -> FloatArray:
-        return check_cross(
-            self.function(A, B.copy()),
-            len(B),
-            "the kernel function must return one row per row of its first argument and one "
-            "column per row of its second",
-        )
+        remedy = "the function must return one row per row of A and one column per row of B"
+        return check_cross(self.function(A, B.copy()), len(B), remedy)
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """The covariates *are* the kernel: ``fit(K)`` and ``cross(K_new)``, K_new of (n_new, n_train).
+
+    >>> fitted = Precomputed().fit([[1.0, 0.5], [0.5, 1.0]])
+    >>> fitted.cross([[0.2, 0.4]])
+    array([[0.2, 0.4]])
+    """
+
+    def fit(self, X: Covariates) -> FittedPrecomputed:
+        """Check that `X` is a kernel matrix and keep a copy."""
+        return FittedPrecomputed(self, check_kernel(X, "the precomputed kernel"))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPrecomputed(FittedKernel):
+    """Fitted :class:`Precomputed`."""
+
+    spec: Precomputed
+    matrix: FloatArray = field(repr=False)
+
+    def cross(self, X_new: Covariates) -> FloatArray:
+        """Check and copy the cross-kernel `X_new`, of shape (n_new, n_train)."""
+        remedy = "a precomputed kernel needs the cross-kernel here, one column per training item"
+        return check_cross(X_new, len(self.matrix), remedy)

@@ -221,8 +221,8 @@ def solve_points(
 def _unchanged(old: Array, new: Array, tol: float) -> np.ndarray:
     difference = (new - old).reshape(len(new), -1)
     flat = new.reshape(len(new), -1)
-    change = np.einsum("gk,gk->g", difference, difference)
-    return np.asarray(change <= tol**2 * np.einsum("gk,gk->g", flat, flat))
+    change = np.vecdot(difference, difference)
+    return np.asarray(change <= tol**2 * np.vecdot(flat, flat))
 
 
 def _parts(

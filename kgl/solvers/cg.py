@@ -17,7 +17,7 @@ _SHRINK_AT = 0.8
 def dot(A: Array, B: Array) -> Array:
     """Inner products of the points of two batches."""
     n_points = len(A)
-    return np.einsum("gk,gk->g", A.reshape(n_points, -1), B.reshape(n_points, -1))
+    return np.vecdot(A.reshape(n_points, -1), B.reshape(n_points, -1))
 
 
 def conjugate_gradients(

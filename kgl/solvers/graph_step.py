@@ -114,7 +114,7 @@ def _slack(cost: Array, potential: Array) -> tuple[Array, Array, Array]:
     positive = np.maximum(s, 0.0)
     degrees = 0.5 * positive.sum(axis=-1)
     flat = positive.reshape(len(positive), -1)
-    return s, degrees, 0.125 * np.einsum("ge,ge->g", flat, flat)
+    return s, degrees, 0.125 * np.vecdot(flat, flat)
 
 
 def _active_hessian(slack: Array, size: int) -> tuple[Array, Array]:
@@ -153,7 +153,7 @@ class _Frobenius:
         d, t = dual[:, :-1], dual[:, -1:]
         m = d.shape[1]
         slack, degrees, edge_part = _slack(self.cost, 0.5 * t - d)
-        value = 0.5 * np.einsum("gi,gi->g", d, d) + edge_part - 0.5 * m * t[:, 0]
+        value = 0.5 * np.vecdot(d, d) + edge_part - 0.5 * m * t[:, 0]
         gradient = np.empty_like(dual)
         np.subtract(d, degrees, out=gradient[:, :-1])
         gradient[:, -1] = 0.5 * (degrees.sum(axis=1) - m)
@@ -283,7 +283,7 @@ def _newton(
 
 def _line_search(problem: _Dual, point: _Point, direction: Array) -> _Point:
     """Backtrack from the Newton step until each dual function has gone down enough."""
-    slope = np.einsum("gk,gk->g", point.gradient, direction)
+    slope = np.vecdot(point.gradient, direction)
     step = problem.longest_step(point.dual, direction)
     rounding = 1e-14 * (1.0 + np.abs(point.value))
     trial = problem.at(point.dual + step[:, None] * direction)

@@ -220,6 +220,7 @@ class _SpectralBase(SignalStep):
     def __init__(self, data: SignalData, spec: ModelSpec) -> None:
         super().__init__(data, spec)
         self._z = data.K_z.values
+        self._root_z = np.sqrt(self._z)[:, None]
         self._Qz = data.K_z.vectors
         self._coefficients = self._Qz.T @ data.Y  # (r, m)
         self.floats_per_point = 4 * self._coefficients.size + 4 * data.Y.shape[1] ** 2
@@ -241,9 +242,9 @@ class _SpectralBase(SignalStep):
         return U, self._z[:, None] * g[:, None, :]
 
     def _gram(self, F: Array) -> Array:
-        """Return ``Yhat' K_z^+ Yhat`` or ``Yhat' Yhat`` for ``Yhat = Q_z F``."""
+        """Return ``F' Q_z' K_z^+ Q_z F`` or ``F' F``; overwrites ``F``."""
         if self.spec.whitened:
-            F = F / np.sqrt(self._z)[:, None]
+            F /= self._root_z
         return np.matmul(F.swapaxes(-1, -2), F)
 
 
@@ -262,17 +263,18 @@ class SpectralStep(_SpectralBase):
     ) -> SignalSolution:
         """Solve in closed form."""
         U, s = self._prior(L, lam, rho)
-        residual = np.matmul(self._coefficients, U)
-        residual /= 1.0 + s
-        fitted = np.multiply(s, residual, out=s)
-        F = np.matmul(fitted, U.swapaxes(-1, -2))
-        solution = SignalSolution(self._gram(F))
+        C = np.matmul(self._coefficients, U)
+        C /= 1.0 + s  # the residuals, in the joint basis
+        solution = SignalSolution(np.empty(0))
         if parts:
             outside = np.sum(self.data.Y**2) - np.sum(self._coefficients**2)
-            solution.fit = dot(residual, residual) + max(outside, 0.0)
-            solution.prior = dot(residual, fitted)
+            solution.fit = dot(C, C) + max(outside, 0.0)
+            solution.prior = dot(C, s * C)
+        C *= s  # the fitted signals
         if signals:
-            solution.signals = np.matmul(self._Qz, F)
+            solution.signals = np.matmul(self._Qz, np.matmul(C, U.swapaxes(-1, -2)))
+        inner = self._gram(C)
+        solution.gram = np.matmul(U, np.matmul(inner, U.swapaxes(-1, -2)))
         return solution
 
 
@@ -377,7 +379,7 @@ class CoefficientStep(_SpectralBase):
 
         x, count = conjugate_gradients(operator, (U, Ut, root), diagonal, rhs, start, self.tol)
         F = np.matmul(U, root * x)
-        fitted = _flat_product(F, self._Qz_t)
+        fitted = _flat_product(F, self._Qz_t)  # before the Gram matrix overwrites F
         residuals = (self.data.Y.T - fitted) * self._mask_t
         solution = SignalSolution(self._gram(F.swapaxes(-1, -2)), n_inner=count, warm=residuals)
         if parts:
@@ -469,13 +471,14 @@ class ResidualStep(_SpectralBase):
 
         x, count = conjugate_gradients(operator, coupling, diagonal, rhs, warm, self.tol)
         W = _couple(coupling, self._spread(x))  # F' / sqrt(z), with fitted signals Q_z F
-        F = W.swapaxes(-1, -2) * np.sqrt(self._z)[:, None]
-        solution = SignalSolution(self._gram(F), n_inner=count, warm=x)
+        F = W.swapaxes(-1, -2) * self._root_z
+        solution = SignalSolution(np.empty(0), n_inner=count, warm=x)
         if parts:
             solution.fit = dot(x, x) + self._outside
             solution.prior = dot(x, rhs - x)
         if signals:
             solution.signals = np.matmul(self._Qz, F)
+        solution.gram = self._gram(F)
         return solution
 
 
