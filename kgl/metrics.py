@@ -8,7 +8,7 @@ reference; `aps_many` and `sse_many` score a whole grid at once and are tested t
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.cluster import SpectralClustering
 from sklearn.metrics import average_precision_score, normalized_mutual_info_score
 
-from kgl.laplacian import Array, edges_from_adjacency, n_nodes_from_edges
-
-Labels: TypeAlias = NDArray[Any]
+from kgl.laplacian import Array, adjacency_from_edges, edges_from_adjacency, n_nodes_from_edges
 
 __all__ = [
     "THRESHOLD",
@@ -33,9 +31,8 @@ __all__ = [
     "sse_many",
 ]
 
-#: Weights below this fraction of the largest one count as zero. Far above the residual of an
-#: interior-point solver (1e-8), so that its noise cannot rank pairs that are not edges, and far
-#: below any weight that matters. The exact graph step returns exact zeros and does not need it.
+#: Weights up to this fraction of the largest one count as zero: far above the residual of an
+#: interior-point solver (1e-8), far below any weight that matters. Exact zeros do not need it.
 THRESHOLD = 1e-4
 
 #: Entries of a block of scores that `aps_many` sorts at once; bounds its memory for any grid.
@@ -68,8 +65,8 @@ def _symmetric_edges(W: Array, name: str) -> Array:
     return upper
 
 
-def _edges(W: ArrayLike, name: str) -> Array:
-    """One graph, matrix or edge vector, as an edge vector."""
+def _edges(W: ArrayLike, name: str, n_edges: int | None = None) -> Array:
+    """One graph, matrix or edge vector, as an edge vector (of the size of the truth)."""
     W = _as_numbers(W, name)
     if W.ndim == 2:
         W = _symmetric_edges(W, name)
@@ -80,6 +77,11 @@ def _edges(W: ArrayLike, name: str) -> Array:
     n_nodes_from_edges(W.size)
     if np.isnan(W).any():
         raise ValueError(f"{name} contains NaN; drop the failed fit before scoring")
+    if n_edges not in (None, W.size):
+        raise ValueError(
+            f"W_true has {n_edges} pairs of nodes and {name} has {W.size}; pass two graphs on the "
+            "same nodes"
+        )
     return W
 
 
@@ -99,27 +101,11 @@ def _edge_rows(W: ArrayLike, name: str, n_edges: int) -> Array:
     return W
 
 
-def _same_size(truth: NDArray[Any], estimate: Array, name: str) -> None:
-    if truth.shape != estimate.shape:
-        raise ValueError(
-            f"W_true has {truth.size} pairs of nodes and {name} has {estimate.size}; pass two "
-            "graphs on the same nodes"
-        )
-
-
 def _true_edges(W_true: ArrayLike) -> NDArray[np.bool_]:
     truth: NDArray[np.bool_] = _edges(W_true, "W_true") != 0
     if not truth.any():
         raise ValueError("W_true has no edge, so no score of its edges is defined; pass a graph")
     return truth
-
-
-def _check_threshold(threshold: float) -> None:
-    if not 0 <= threshold < 1:
-        raise ValueError(
-            f"threshold={threshold!r}; pass a fraction of the largest weight in [0, 1), or None "
-            "where scores are meant"
-        )
 
 
 def _clean(values: Array, threshold: float | None, name: str) -> Array:
@@ -128,7 +114,11 @@ def _clean(values: Array, threshold: float | None, name: str) -> Array:
         if np.isposinf(values).any():
             raise ValueError(f"{name} contains +inf; scores are finite, or -inf where forbidden")
         return values
-    _check_threshold(threshold)
+    if not 0 <= threshold < 1:
+        raise ValueError(
+            f"threshold={threshold!r}; pass a fraction of the largest weight in [0, 1), or None "
+            "where scores are meant"
+        )
     if not np.isfinite(values).all():
         raise ValueError(f"{name} contains infinite weights; pass threshold=None to rank scores")
     cut = threshold * np.abs(values).max(axis=1, keepdims=True)
@@ -144,10 +134,15 @@ def _clean(values: Array, threshold: float | None, name: str) -> Array:
 
 
 def aps(W_true: ArrayLike, W_est: ArrayLike, *, threshold: float | None = THRESHOLD) -> float:
-    """Average precision of the estimated edges against the true ones.
+    """Average precision of the estimated edges, as `sklearn.metrics.average_precision_score`.
 
     ``APS = sum_k (R_k - R_{k-1}) P_k``, where ``P_k`` and ``R_k`` are the precision and the recall
-    of the pairs whose estimate is at least the k-th largest distinct value.
+    of the pairs whose estimate is at least the k-th largest distinct value. It lies in (0, 1] and
+    is about the density of the true graph for an estimate without information.
+
+    Equal estimates are one step of the curve, so all pairs of weight zero enter together: an
+    estimate with few edges scores low, however good those few are. The untied scores of the graph
+    step (``edge_scores_``) rank these pairs too and score higher; say which of the two a number is.
 
     Parameters
     ----------
@@ -156,40 +151,19 @@ def aps(W_true: ArrayLike, W_est: ArrayLike, *, threshold: float | None = THRESH
     W_est : array_like
         Estimated weights, or scores of all pairs (then pass ``threshold=None``).
     threshold : float or None, default 1e-4
-        A fraction: estimates up to ``threshold * max(W_est)`` become zero before the ranking. With
-        None the values are ranked as they are, of any sign, and ``-inf`` (a forbidden edge) ranks
-        last.
-
-    Returns
-    -------
-    float
-        In (0, 1]; about the density of the true graph for an estimate without information.
-
-    Notes
-    -----
-    Equal estimates are one step of the curve, never ordered by position. So all pairs of weight
-    zero enter together, at the precision of the complete graph: an estimate with few edges scores
-    low, however good those few are. The untied scores of the graph step (``edge_scores_``) rank
-    these pairs too and score higher; say which of the two a number is.
-
-    The exact graph step returns exact zeros, for which any small threshold gives the same value.
-    An inexact solver returns noise instead of zeros, which would decide the order of most pairs:
-    this is what the threshold is for.
-
-    The value is that of `sklearn.metrics.average_precision_score`.
+        Estimates up to ``threshold * max(W_est)`` become zero before the ranking, or the noise of
+        an inexact solver would order the pairs without an edge. With None the values are ranked
+        as they are, of any sign, and ``-inf`` (a forbidden edge) ranks last.
 
     Examples
     --------
-    Edges (0, 1) and (0, 2) are true; the second is missed and ties with the pair (1, 2):
-
     >>> round(aps([1, 1, 0], [0.5, 0, 0]), 6)  # 1/2 * 1 + 1/2 * 2/3
     0.833333
     >>> aps([1, 1, 0], [0.5, -0.1, -0.2], threshold=None)
     1.0
     """
-    truth, estimate = _true_edges(W_true), _edges(W_est, "W_est")
-    _same_size(truth, estimate, "W_est")
-    estimate = _clean(estimate[None], threshold, "W_est")[0]
+    truth = _true_edges(W_true)
+    estimate = _clean(_edges(W_est, "W_est", truth.size)[None], threshold, "W_est")[0]
     # scikit-learn rejects -inf; ranks keep the order and the ties exactly
     ranks = np.unique(estimate, return_inverse=True)[1]
     # its sum of recall steps can end one rounding above 1
@@ -197,26 +171,10 @@ def aps(W_true: ArrayLike, W_est: ArrayLike, *, threshold: float | None = THRESH
 
 
 def aps_many(W_true: ArrayLike, scores: ArrayLike, *, threshold: float | None = THRESHOLD) -> Array:
-    """Average precision of many estimates of one graph; equals `aps` row by row.
+    """`aps` of many estimates, ``(N, E)`` or ``(N, m, m)``, of one graph.
 
-    Parameters
-    ----------
-    W_true : array_like
-        True graph, ``m x m`` or edge vector.
-    scores : array_like
-        Estimates, ``(N, E)`` edge vectors or ``(N, m, m)`` matrices.
-    threshold : float or None, default 1e-4
-        As in `aps`, relative to the largest weight of each row.
-
-    Returns
-    -------
-    ndarray of shape (N,)
-
-    Notes
-    -----
-    Vectorised over the rows, 50 to 100 times faster than scikit-learn row by row at m = 20. `aps`
-    is the reference: the tests compare the two to 1e-12 on inputs full of ties. Memory is bounded
-    by sorting blocks of rows.
+    The threshold is relative to the largest weight of each row. Vectorised over blocks of rows, 50
+    to 100 times faster than scikit-learn row by row at m = 20.
 
     Examples
     --------
@@ -249,18 +207,6 @@ def _average_precision(truth: NDArray[np.bool_], scores: Array) -> Array:
     return np.asarray(np.minimum(1.0, (gained * precision).sum(axis=1) / truth.sum()))
 
 
-def _rescaled(truth: Array, estimates: Array) -> Array:
-    """Rows of ``estimates`` with the total weight of ``truth``; empty graphs stay empty."""
-    totals = estimates.sum(axis=1, keepdims=True)
-    if (totals < 0).any():
-        raise ValueError(
-            f"an estimate has the negative total weight {totals.min():.3g}; pass adjacency "
-            "weights, not a Laplacian"
-        )
-    scale = np.divide(truth.sum(), totals, out=np.zeros_like(totals), where=totals > 0)
-    return np.asarray(estimates * scale)
-
-
 def _sse_rows(truth: Array, rows: Array, normalise: bool, name: str) -> Array:
     if not (np.isfinite(truth).all() and np.isfinite(rows).all()):
         raise ValueError(f"W_true or {name} contains infinite weights; pass weights, not scores")
@@ -268,25 +214,29 @@ def _sse_rows(truth: Array, rows: Array, normalise: bool, name: str) -> Array:
     if norm == 0.0:
         raise ValueError("W_true has no edge, so SSE_G divides by zero; pass a graph")
     if normalise:
-        rows = _rescaled(truth, rows)
+        totals = rows.sum(axis=1, keepdims=True)
+        if (totals < 0).any():
+            raise ValueError(
+                f"an estimate has the negative total weight {totals.min():.3g}; pass adjacency "
+                "weights, not a Laplacian"
+            )
+        # an empty graph stays empty
+        rows = rows * np.divide(truth.sum(), totals, out=np.zeros_like(totals), where=totals > 0)
     return np.asarray(((rows - truth) ** 2).sum(axis=1) / norm)
 
 
 def sse_graph(W_true: ArrayLike, W_est: ArrayLike, *, normalise: bool = False) -> float:
     """Normalised squared error of the weights, ``||W_est - W_0||_F^2 / ||W_0||_F^2``.
 
+    It is 0 for the truth and 1 for the empty graph.
+
     Parameters
     ----------
     W_true, W_est : array_like
-        True and estimated graph, ``m x m`` or edge vectors. Diagonals are not read.
+        True and estimated graph, ``m x m`` or edge vectors.
     normalise : bool, default False
-        Rescale the estimate to the total weight of the truth first. Not needed for models that
-        hold ``tr(L) = m`` when the truth is normalised likewise. An empty estimate stays empty.
-
-    Returns
-    -------
-    float
-        0 for the truth, 1 for the empty graph.
+        Rescale the estimate to the total weight of the truth first; no need where both hold
+        ``tr(L) = m``. An empty estimate stays empty.
 
     Examples
     --------
@@ -295,9 +245,9 @@ def sse_graph(W_true: ArrayLike, W_est: ArrayLike, *, normalise: bool = False) -
     >>> sse_graph([3, 4, 0], [6, 8, 0], normalise=True)
     0.0
     """
-    truth, estimate = _edges(W_true, "W_true"), _edges(W_est, "W_est")
-    _same_size(truth, estimate, "W_est")
-    return float(_sse_rows(truth, estimate[None], normalise, "W_est")[0])
+    truth = _edges(W_true, "W_true")
+    rows = _edges(W_est, "W_est", truth.size)[None]
+    return float(_sse_rows(truth, rows, normalise, "W_est")[0])
 
 
 def sse_many(W_true: ArrayLike, weights: ArrayLike, *, normalise: bool = False) -> Array:
@@ -333,24 +283,16 @@ def f_score(
 ) -> float:
     """F1 score of the graph that keeps the heaviest pairs, ``F = 2 TP / (kept + true)``.
 
+    Where pairs tie at the cut, it is the expectation over a random choice among them.
+
     Parameters
     ----------
-    W_true : array_like
-        True graph, ``m x m`` or edge vector; pairs of nonzero weight are the edges.
-    W_est : array_like
-        Estimated weights, or scores of all pairs (then pass ``threshold=None``).
+    W_true, W_est, threshold
+        As in `aps`. Pairs of weight zero (or of score ``-inf``) are never kept, so an estimate
+        with fewer edges than asked for keeps what it has.
     density : float, optional
         Fraction of all pairs to keep, ``round(density * E)`` of them; the density of the true
         graph by default, where precision, recall and F are equal if so many pairs can be kept.
-    threshold : float or None, default 1e-4
-        As in `aps`. Pairs of weight zero (or of score ``-inf``) are never kept, so an estimate
-        with fewer edges than asked for keeps what it has.
-
-    Returns
-    -------
-    float
-        In [0, 1]. Where pairs tie at the cut, the expectation over a random choice among them:
-        their position in the vector must not decide.
 
     Examples
     --------
@@ -359,8 +301,8 @@ def f_score(
     >>> round(f_score([1, 1, 0], [0.5, 0, 0.4], density=1 / 3), 6)  # 2 * 1 / (1 + 2)
     0.666667
     """
-    truth, estimate = _true_edges(W_true), _edges(W_est, "W_est")
-    _same_size(truth, estimate, "W_est")
+    truth = _true_edges(W_true)
+    estimate = _edges(W_est, "W_est", truth.size)
     n_true = int(truth.sum())
     if density is None:
         kept = n_true
@@ -393,8 +335,8 @@ def mse_signals(
 ) -> float:
     """Mean squared error of the fitted signals over the unobserved (or the observed) entries.
 
-    ``||(1 1' - M) o (Y_hat - Y)||_F^2 / ||1 1' - M||_F^2`` out of sample and
-    ``||M o (Y_hat - Y)||_F^2 / ||M||_F^2`` in sample.
+    In sample ``||M o (Y_hat - Y)||_F^2 / ||M||_F^2``; out of sample with ``1 1' - M`` for ``M``.
+    NaN if no entry is left to score, so that a curve over missing rates can start at 0.
 
     Parameters
     ----------
@@ -404,12 +346,6 @@ def mse_signals(
         True (or 1) where the entry was observed by the fit. Without a mask every entry is scored.
     out_of_sample : bool, default True
         Score the unobserved entries; False scores the observed ones.
-
-    Returns
-    -------
-    float
-        NaN if the mask leaves no entry to score: the error of a complete data set out of sample
-        is undefined, and a curve over missing rates that starts at 0 must not stop there.
 
     Examples
     --------
@@ -447,34 +383,19 @@ def mse_signals(
 
 
 def spectral_clusters(W: ArrayLike, k: int, seed: int = 0) -> NDArray[np.intp]:
-    """Cluster the nodes of a graph by normalised spectral clustering.
+    """Labels 0 .. k - 1 of the nodes of a graph, by normalised spectral clustering.
 
-    Parameters
-    ----------
-    W : array_like
-        Weights, ``m x m`` or edge vector, not negative.
-    k : int
-        Number of clusters, 1 to m.
-    seed : int, default 0
-        Seed of scikit-learn's k-means and eigensolver starts.
+    ``seed`` is that of scikit-learn's k-means and eigensolver starts. The graph without edges has
+    no structure: all its labels are 0.
 
-    Returns
-    -------
-    ndarray of shape (m,)
-        Labels 0 .. k - 1. The graph without edges has no structure: one cluster, all labels 0.
-
-    Notes
-    -----
     A connected graph goes to `sklearn.cluster.SpectralClustering` as it is. With several
-    components the leading eigenvalue is multiple and its eigenvectors are decided by rounding, of
-    which scikit-learn warns. Such a graph gets ``1e-6`` times its mean weight added to every pair
-    first: too little to move a cluster, enough to make the eigenvectors and so the labels well
-    defined when there are more components than clusters.
+    components the leading eigenvectors are decided by rounding; such a graph gets ``1e-6`` times
+    its mean weight added to every pair first, too little to move a cluster, enough to make the
+    labels well defined.
 
     Examples
     --------
-    >>> W = np.kron(np.eye(2), np.ones((3, 3)) - np.eye(3))
-    >>> labels = spectral_clusters(W, 2)
+    >>> labels = spectral_clusters(np.kron(np.eye(2), np.ones((3, 3))), 2)
     >>> bool(labels[0] == labels[2] != labels[3] == labels[5])
     True
     """
@@ -486,12 +407,9 @@ def spectral_clusters(W: ArrayLike, k: int, seed: int = 0) -> NDArray[np.intp]:
         raise ValueError(f"k={k!r} clusters of {m} nodes; pass k between 1 and {m}")
     if k == 1 or not edges.any():
         return np.zeros(m, dtype=np.intp)
-    if k == m:
-        # scikit-learn's eigensolver needs k < m, and there is only one such clustering
+    if k == m:  # scikit-learn's eigensolver needs k < m, and there is only one such clustering
         return np.arange(m, dtype=np.intp)
-    affinity = np.zeros((m, m))
-    affinity[np.triu_indices(m, 1)] = edges
-    affinity += affinity.T
+    affinity = adjacency_from_edges(edges)
     if connected_components(affinity, directed=False)[0] > 1:
         affinity += 1e-6 * edges.mean()
         np.fill_diagonal(affinity, 0.0)
@@ -500,12 +418,11 @@ def spectral_clusters(W: ArrayLike, k: int, seed: int = 0) -> NDArray[np.intp]:
 
 
 def nmi(
-    labels_true: ArrayLike,
-    labels_or_W: ArrayLike,
-    n_clusters: int | None = None,
-    seed: int = 0,
+    labels_true: ArrayLike, labels_or_W: ArrayLike, n_clusters: int | None = None, seed: int = 0
 ) -> float:
     """Normalised mutual information of two clusterings, ``2 I(a, b) / (H(a) + H(b))``.
+
+    It is 1 for equal partitions, and 0 if one of them is a single cluster and the other is not.
 
     Parameters
     ----------
@@ -514,16 +431,8 @@ def nmi(
     labels_or_W : array_like
         Labels of shape ``(m,)``, or the ``m x m`` adjacency matrix of a graph, whose
         `spectral_clusters` are then compared. Edge vectors would look like labels: pass the matrix.
-    n_clusters : int, optional
-        Number of spectral clusters; the number of true groups by default. Only with a graph.
-    seed : int, default 0
-        Seed of the spectral clustering.
-
-    Returns
-    -------
-    float
-        `sklearn.metrics.normalized_mutual_info_score`: 1 for equal partitions, 0 if one of them
-        is a single cluster and the other is not.
+    n_clusters, seed : int, optional
+        Of `spectral_clusters`; as many clusters as true groups by default. Only with a graph.
 
     Examples
     --------
@@ -532,8 +441,8 @@ def nmi(
     >>> nmi([0, 0, 0, 1, 1, 1], np.kron(np.eye(2), np.ones((3, 3))))
     1.0
     """
-    truth: Labels = np.asarray(labels_true)
-    other: Labels = np.asarray(labels_or_W)
+    truth: NDArray[Any] = np.asarray(labels_true)
+    other: NDArray[Any] = np.asarray(labels_or_W)
     if truth.ndim != 1:
         raise ValueError(f"labels_true has shape {truth.shape}; pass one label per node")
     if other.ndim not in (1, 2) or len(other) != len(truth):

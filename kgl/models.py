@@ -258,8 +258,8 @@ class GraphLearner(GraphExport, BaseEstimator):
         return L
 
     def _fill(self, values: Array, mask: np.ndarray) -> tuple[Array, np.ndarray | None]:
-        """Decide what a model does with missing entries; most leave them out of the fit."""
-        return values, mask
+        """Leave missing entries out of the fit, or take them for zero, as the model says."""
+        return values, mask if self._spec.masked else None
 
     def _kernel(
         self, side: str, K: Any, covariates: Any, size: int
@@ -523,9 +523,6 @@ class GL2Step(GraphLearner):
     rho: float = 1e-2
 
     _spec: ClassVar[ModelSpec] = MODELS["GL-2step"]
-
-    def _fill(self, values: Array, mask: np.ndarray) -> tuple[Array, np.ndarray | None]:
-        return values, None
 
 
 @documented

@@ -43,6 +43,9 @@ class ModelSpec:
         Whether the smoothness term is whitened by K_z.
     fitted : bool
         Whether signals are fitted at all; GL reads the graph off the data.
+    masked : bool
+        Whether missing entries are left out of the fit; the paper's first two baselines take
+        them for zero.
     """
 
     name: str
@@ -51,6 +54,19 @@ class ModelSpec:
     ridge: bool = True
     whitened: bool = True
     fitted: bool = True
+    masked: bool = True
+
+    def __post_init__(self) -> None:
+        if self.node_kernel and not self.whitened:
+            raise ValueError(
+                f"model {self.name!r}: smoothness that is not whitened goes with K_x = I; "
+                "set node_kernel=False or whitened=True"
+            )
+        if not self.ridge and (self.node_kernel or self.observation_kernel or self.masked):
+            raise ValueError(
+                f"model {self.name!r}: without the ridge term missing entries and kernels leave "
+                "the fit undetermined; set ridge=True, or masked=False and no kernels"
+            )
 
     @property
     def hyperparameters(self) -> tuple[str, ...]:
@@ -60,8 +76,8 @@ class ModelSpec:
 
 
 MODELS = {
-    "GL": ModelSpec("GL", False, False, ridge=False, fitted=False),
-    "GL-2step": ModelSpec("GL-2step", False, False, ridge=False),
+    "GL": ModelSpec("GL", False, False, ridge=False, fitted=False, masked=False),
+    "GL-2step": ModelSpec("GL-2step", False, False, ridge=False, masked=False),
     "KGL-N": ModelSpec("KGL-N", True, False),
     "KGL-O": ModelSpec("KGL-O", False, True),
     "KGL": ModelSpec("KGL", True, True),

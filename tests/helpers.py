@@ -1,4 +1,4 @@
-"""What several test modules share: a judge of graphs, inputs for the graph step, random problems."""
+"""What test modules share: a judge of graphs, inputs for the graph step, random kernels."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ class Optimality:
 
     @property
     def worst(self) -> float:
-        return max(
-            self.feasibility, self.stationarity, self.dual_feasibility, self.complementarity
-        )
+        return max(self.feasibility, self.stationarity, self.dual_feasibility, self.complementarity)
 
 
 def optimality(
@@ -70,6 +68,8 @@ def optimality(
         gap = abs(w @ gradient - m / 2 * gradient.min()) / (m / 2 * multiplier[0])
     else:
         assert regulariser == "log-degree"
+        if degrees.min() <= 0:  # outside the domain of the barrier
+            return Optimality(np.inf, np.inf, np.inf, np.inf)
         potential = barrier / (2 * psi * degrees)
         gradient = z / (2 * psi) + 2 * w
         multiplier = potential[rows] + potential[cols]

@@ -87,8 +87,9 @@ class Batch:
         Whether the tolerance was reached.
     signals : array (G, n, m) or None
         Fitted signals.
-    history : list of arrays (n_iter, 4) or None
-        Parts of the objective (fit, ridge, smoothness, graph) after each outer iteration.
+    history : list of arrays (n_iter + 1, 4) or None
+        Parts of the objective (fit, ridge, smoothness, graph) after each outer iteration, and
+        after the last signal step, which fits the signals to the final graph.
     """
 
     weights: Array
@@ -259,6 +260,8 @@ def solve_in_chunks(
         per_point = 10 * m * m
         if spec.fitted:
             per_point += make_signal_step(data, spec).floats_per_point
+        if options.signals:
+            per_point += 2 * data.Y.size
         chunk_size = max(1, CHUNK_FLOATS // per_point)
     for begin in range(0, n_points, chunk_size):
         part = slice(begin, min(begin + chunk_size, n_points))

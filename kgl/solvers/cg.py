@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from kgl.laplacian import Array
 
@@ -75,4 +77,12 @@ def conjugate_gradients(
         p *= np.where(going, size / np.where(going, previous, 1.0), 0.0)[each]
         p += q
     solution[running] = x
+    left = int(np.count_nonzero(size > goal))
+    if left:
+        warnings.warn(
+            f"conjugate gradients stopped at {max_iter} iterations for {left} point(s), short of a "
+            f"relative residual of {tol:g}; a larger lam makes the system better conditioned",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return solution, count

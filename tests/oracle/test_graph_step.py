@@ -76,7 +76,9 @@ INPUTS: dict[str, Callable[[int], Array]] = {
 
 def solve(Z: Array, psi: Array | float, regulariser: str = "frobenius", **more: float) -> GraphStep:
     psi = np.atleast_1d(np.asarray(psi, dtype=float))
-    return graph_step(np.broadcast_to(Z, (len(psi), *Z.shape)), psi, regulariser=regulariser, **more)
+    return graph_step(
+        np.broadcast_to(Z, (len(psi), *Z.shape)), psi, regulariser=regulariser, **more
+    )
 
 
 def one(Z: Array, psi: float, regulariser: str = "frobenius", **more: float) -> Array:

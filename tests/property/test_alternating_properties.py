@@ -40,6 +40,11 @@ FITTED = [name for name, spec in MODELS.items() if spec.fitted]
 seeds = st.integers(0, 2**32 - 1)
 
 
+def share(part: float) -> settings:
+    """Run a costly test on this part of the examples of the profile."""
+    return settings(max_examples=int(part * settings.default.max_examples))
+
+
 @dataclass(frozen=True)
 class Problem:
     """One data set and a few points of a grid."""
@@ -113,30 +118,30 @@ def problems(
     )
 
 
-def objective_parts(
-    problem: Problem, k: int, signals: Array, W: Array, options: Options
-) -> Array:
-    """Evaluate the objective as the paper writes it, with pseudo-inverses."""
+def objective_parts(problem: Problem, k: int, signals: Array, W: Array, options: Options) -> Array:
+    """Evaluate the objective as the paper writes it, with pseudo-inverses of the kernels."""
     spec = MODELS[problem.model]
     L = laplacian_from_adjacency(W)
     penalty = graph_penalty(W[None], problem.psi[k : k + 1], options.regulariser)[0]
     if not spec.fitted:
         return np.array([0.0, 0.0, np.trace(problem.Y @ L @ problem.Y.T), penalty])
-    data = problem.data
-    inverse_x = (data.K_x.vectors / data.K_x.values) @ data.K_x.vectors.T
-    inverse_z = (data.K_z.vectors / data.K_z.values) @ data.K_z.vectors.T
     error = problem.Y - signals
     if problem.mask is not None:
         error = error[problem.mask]
-    middle = inverse_z if spec.whitened else np.eye(len(inverse_z))
+    white = whitened(problem, signals)
+    smooth = white if spec.whitened else signals
+    eigen = problem.data.K_x
+    ridge = np.sum((white @ eigen.vectors) ** 2 / eigen.values)
+    smoothness = np.sum((smooth @ L) * smooth)
     return np.array(
-        [
-            np.sum(error**2),
-            problem.lam[k] * np.trace(inverse_z @ signals @ inverse_x @ signals.T),
-            problem.rho[k] * np.trace(middle @ signals @ L @ signals.T),
-            penalty,
-        ]
+        [np.sum(error**2), problem.lam[k] * ridge, problem.rho[k] * smoothness, penalty]
     )
+
+
+def whitened(problem: Problem, signals: Array) -> Array:
+    """Return S with ``S' S = signals' K_z^+ signals``; never forms the inverse, which is huge."""
+    eigen = problem.data.K_z
+    return (eigen.vectors.T @ signals) / np.sqrt(eigen.values)[:, None]
 
 
 def assert_close(actual: Array, expected: Array, tol: float, what: str = "") -> None:
@@ -185,14 +190,14 @@ def test_the_objective_never_rises(model: str, regulariser: str, data: st.DataOb
         assert history.shape == (batch.n_iter[k] + fitted, 4)
         assert np.all(np.isfinite(history))
         objective = history.sum(axis=1)
-        size = np.abs(history).sum(axis=1)[:-1]
-        assert np.all(np.diff(objective) <= 1e-9 * size), np.diff(objective) / size
-        assert history[:, :3].min() >= 0
-        if regulariser == "frobenius":
-            assert history[:, 3].min() >= 0
+        size = np.abs(history).sum(axis=1)
+        rise = np.diff(objective) / size[:-1]
+        assert np.all(rise <= 1e-9), rise
+        least = history if regulariser == "frobenius" else history[:, :3]
+        assert least.min() >= -1e-12 * size.max()
         # the graph is a graph, and the best one for some signals
         W = batch.weights[k]
-        assert_close(W, W.T, 1e-12)
+        assert_close(W, W.T, 1e-9)
         assert W.min() >= 0
         assert not np.diag(W).any()
         if regulariser == "frobenius":
@@ -206,7 +211,7 @@ def test_the_objective_never_rises(model: str, regulariser: str, data: st.DataOb
 @pytest.mark.parametrize("regulariser", REGULARISERS)
 @pytest.mark.parametrize("model", MODELS)
 @given(data=st.data())
-@settings(max_examples=20)
+@share(0.4)
 def test_the_history_ends_with_the_objective_of_what_is_returned(
     model: str, regulariser: str, data: st.DataObject
 ) -> None:
@@ -218,13 +223,12 @@ def test_the_history_ends_with_the_objective_of_what_is_returned(
     for k, history in enumerate(batch.history):
         parts = objective_parts(problem, k, batch.signals[k], batch.weights[k], options)
         scale = np.abs(parts).sum()
-        # an inverse of a kernel loses the digits that the solvers never need
         np.testing.assert_allclose(history[-1], parts, rtol=1e-7, atol=1e-7 * scale)
 
 
 @pytest.mark.parametrize("model", FITTED)
 @given(data=st.data())
-@settings(max_examples=20)
+@share(0.4)
 def test_a_converged_pair_is_optimal_on_both_sides(model: str, data: st.DataObject) -> None:
     problem = data.draw(problems(model, max_points=1))
     options = Options(tol=1e-11, max_iter=400, inner_tol=1e-13, signals=True, history=True)
@@ -234,11 +238,8 @@ def test_a_converged_pair_is_optimal_on_both_sides(model: str, data: st.DataObje
     assert batch.signals is not None
     signals, W = batch.signals[0], batch.weights[0]
     # the graph for these signals ...
-    whitened = signals
-    if MODELS[model].whitened:
-        eigen = problem.data.K_z
-        whitened = (eigen.vectors / np.sqrt(eigen.values)).T @ signals
-    Z = problem.rho[0] * pairwise_sq_distances(whitened)
+    smooth = whitened(problem, signals) if MODELS[model].whitened else signals
+    Z = problem.rho[0] * pairwise_sq_distances(smooth)
     assert optimality(W, Z, problem.psi[0]).feasibility <= 1e-10
     # relative to how strongly the graph reacts to the signals
     reaction = 1 + Z.max() / problem.psi[0]
@@ -260,7 +261,7 @@ def test_a_converged_pair_is_optimal_on_both_sides(model: str, data: st.DataObje
 @pytest.mark.parametrize("regulariser", REGULARISERS)
 @pytest.mark.parametrize("model", MASKED)
 @given(data=st.data())
-@settings(max_examples=20)
+@share(0.4)
 def test_a_mask_that_hides_nothing_changes_nothing(
     model: str, regulariser: str, data: st.DataObject
 ) -> None:
@@ -277,7 +278,7 @@ def test_a_mask_that_hides_nothing_changes_nothing(
 
 @pytest.mark.parametrize("model", MASKED)
 @given(data=st.data(), seed=seeds)
-@settings(max_examples=30)
+@share(0.6)
 def test_the_identity_may_come_as_a_kernel(model: str, data: st.DataObject, seed: int) -> None:
     problem = replace(data.draw(problems(model)), K_z=None)
     plain = problem.data
@@ -296,10 +297,8 @@ def test_the_identity_may_come_as_a_kernel(model: str, data: st.DataObject, seed
 @pytest.mark.parametrize("regulariser", REGULARISERS)
 @pytest.mark.parametrize("model", MODELS)
 @given(data=st.data())
-@settings(max_examples=15)
-def test_a_grid_is_its_points_one_by_one(
-    model: str, regulariser: str, data: st.DataObject
-) -> None:
+@share(0.3)
+def test_a_grid_is_its_points_one_by_one(model: str, regulariser: str, data: st.DataObject) -> None:
     problem = data.draw(problems(model, max_points=7))
     # points of equal lam and rho share the first signal step
     problem = replace(
@@ -308,9 +307,7 @@ def test_a_grid_is_its_points_one_by_one(
         rho=np.tile(problem.rho, 2),
         psi=np.concatenate([problem.psi, problem.psi[::-1]]),
     )
-    options = Options(
-        regulariser=regulariser, tol=1e-5, max_iter=20, signals=True, history=True
-    )
+    options = Options(regulariser=regulariser, tol=1e-5, max_iter=20, signals=True, history=True)
     together = problem.solve(options)
     spec, ready = MODELS[model], problem.data
     grid = problem.lam, problem.rho, problem.psi
@@ -332,7 +329,7 @@ def test_a_grid_is_its_points_one_by_one(
 @pytest.mark.parametrize("regulariser", REGULARISERS)
 @pytest.mark.parametrize("model", MODELS)
 @given(data=st.data(), seed=seeds)
-@settings(max_examples=15)
+@share(0.3)
 def test_permuting_nodes_permutes_the_fit(
     model: str, regulariser: str, data: st.DataObject, seed: int
 ) -> None:
@@ -387,7 +384,7 @@ def test_both_spaces_of_conjugate_gradients_agree(
 @pytest.mark.parametrize("regulariser", REGULARISERS)
 @pytest.mark.parametrize("model", MODELS)
 @given(data=st.data(), seed=seeds)
-@settings(max_examples=10)
+@share(0.2)
 def test_edge_knowledge_is_kept(
     model: str, regulariser: str, data: st.DataObject, seed: int
 ) -> None:
@@ -414,7 +411,7 @@ def test_edge_knowledge_is_kept(
 
 @pytest.mark.parametrize("model", MODELS)
 @given(data=st.data(), factor=st.floats(0.01, 1.0))
-@settings(max_examples=10)
+@share(0.2)
 def test_averaged_smoothness_is_a_smaller_rho(
     model: str, data: st.DataObject, factor: float
 ) -> None:
@@ -469,11 +466,27 @@ def test_inputs_are_not_changed(model: str) -> None:
     for array in arrays:
         array.flags.writeable = False
     copies = [array.copy() for array in arrays]
-    solve_points(
-        data, MODELS[model], lam, rho, psi, Options(init=init, signals=True, history=True)
-    )
+    solve_points(data, MODELS[model], lam, rho, psi, Options(init=init, signals=True, history=True))
     for now, then in zip(arrays, copies, strict=True):
         np.testing.assert_array_equal(now, then)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_graphs_are_symmetric_to_the_last_bit(model: str) -> None:
+    # A small psi magnifies what rounding leaves in the distances; an edge in one triangle alone
+    # would be half an edge.
+    rng = np.random.default_rng(0)
+    spec = MODELS[model]
+    data = signal_data(
+        rng.standard_normal((20, 12)),
+        None,
+        low_rank_kernel(12, 12, rng) if spec.node_kernel else None,
+        low_rank_kernel(20, 20, rng) if spec.observation_kernel else None,
+    )
+    psi = 10.0 ** np.arange(-6, 1)
+    lam, rho = np.full_like(psi, 0.1 * spec.ridge), np.full_like(psi, 1e-2)
+    W = solve_points(data, spec, lam, rho, psi, Options(max_iter=5)).weights
+    np.testing.assert_array_equal(W, W.swapaxes(-1, -2))
 
 
 def test_iterations_run_out_without_convergence() -> None:
