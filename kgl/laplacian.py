@@ -99,7 +99,7 @@ def sq_distances_from_gram(G: Array) -> Array:
     """``Z_ij = G_ii + G_jj - 2 G_ij`` (not below zero), so that ``sum_{i<j} Z w = tr(G L)``."""
     diagonal = np.einsum("...ii->...i", G)
     Z = diagonal[..., :, None] + diagonal[..., None, :]
-    Z -= 2.0 * G
+    Z -= G + G.swapaxes(-1, -2)  # symmetric to the last bit, which a matrix product need not be
     np.maximum(Z, 0.0, out=Z)
     return Z
 

@@ -251,9 +251,14 @@ class GraphLearner(GraphExport, BaseEstimator):
         if self.init is None:
             return None
         L = np.array(self.init, dtype=float)
-        if L.shape != (m, m) or not np.allclose(L.sum(axis=1), 0.0, atol=1e-8 * np.abs(L).max()):
+        if (
+            L.shape != (m, m)
+            or not np.isfinite(L).all()
+            or max(np.abs(L.sum(axis=1)).max(), np.abs(L - L.T).max()) > 1e-8 * np.abs(L).max()
+        ):
             raise ValueError(
-                f"init must be a Laplacian of {m} nodes (rows summing to zero), got shape {L.shape}"
+                f"init must be a Laplacian of {m} nodes (symmetric, rows summing to zero), got "
+                f"shape {L.shape}; use kgl.laplacian.laplacian_from_adjacency(W)"
             )
         return L
 
@@ -431,7 +436,9 @@ def _psi_for_edges(ready: Prepared, lam: float, rho: float, target: int) -> floa
     The number of edges grows with psi. A coarse grid of psi brackets the target and finer ones
     close in, each solved as one batch.
     """
-    options, m = ready.options, ready.data.Y.shape[1]
+    # The search counts edges, so it needs a solver whose zeros are zeros, whatever the fit uses.
+    options = _with(ready.options, solve_graph=graph_step)
+    m = ready.data.Y.shape[1]
     scale = rho * options.smoothness_scale
     Z = pairwise_sq_distances(ready.data.Y) * scale
     spread = float(Z[Z > 0].mean()) if (Z > 0).any() else 1.0

@@ -64,7 +64,7 @@ class Options:
     edge_cost: Array | None = None
     tol: float = 1e-4
     max_iter: int = 100
-    inner_tol: float = 1e-10
+    inner_tol: float = 1e-12
     init: Array | None = None
     signals: bool = False
     history: bool = False

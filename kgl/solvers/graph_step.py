@@ -47,7 +47,7 @@ __all__ = ["GraphStep", "graph_step"]
 _CHOLESKY_FROM = 48
 _ARMIJO = 1e-4
 #: A residual below this that no longer shrinks is rounding, not a failure to converge.
-_ROUNDING = 1e-9
+_ROUNDING = 1e-10
 _MAX_HALVINGS = 60
 
 
@@ -104,13 +104,15 @@ class _Dual(Protocol):
     def hessian(self, point: _Point) -> Array: ...
     def longest_step(self, dual: Array, direction: Array) -> Array: ...
     def residual(self, point: _Point) -> Array: ...
+    def rounding(self, point: _Point) -> Array: ...
     def take(self, index: np.ndarray) -> _Dual: ...
 
 
 def _slack(cost: Array, potential: Array) -> tuple[Array, Array, Array]:
     """Return s, the degrees of s_+ / 2, and sum_{i<j} s_+^2 / 4."""
-    s = potential[:, :, None] - cost
-    s += potential[:, None, :]
+    # the sum first: it is the same for (i, j) and (j, i), so graphs are symmetric to the last bit
+    s = potential[:, :, None] + potential[:, None, :]
+    s -= cost
     positive = np.maximum(s, 0.0)
     degrees = 0.5 * positive.sum(axis=-1)
     flat = positive.reshape(len(positive), -1)
@@ -178,6 +180,9 @@ class _Frobenius:
         stationarity /= np.maximum(1.0, point.degrees.max(axis=1))
         return np.maximum(stationarity, 2.0 * np.abs(point.gradient[:, -1]) / m)
 
+    def rounding(self, point: _Point) -> Array:
+        return np.full(len(point.dual), _ROUNDING)
+
     def take(self, index: np.ndarray) -> _Frobenius:
         return _Frobenius(self.cost[index])
 
@@ -225,8 +230,15 @@ class _LogDegree:
         return np.minimum(1.0, ratio.min(axis=1))
 
     def residual(self, point: _Point) -> Array:
-        scale = np.maximum(point.degrees, self.barrier[:, None] / point.dual)
-        return (np.abs(point.gradient) / scale).max(axis=1)
+        return (np.abs(point.gradient) / self._scale(point)).max(axis=1)
+
+    def rounding(self, point: _Point) -> Array:
+        # weights are differences of potentials, which for small psi are far larger than they are
+        cancellation = (point.dual / self._scale(point)).max(axis=1)
+        return np.maximum(_ROUNDING, 1e3 * np.finfo(float).eps * cancellation)
+
+    def _scale(self, point: _Point) -> Array:
+        return np.maximum(point.degrees, self.barrier[:, None] / point.dual)
 
     def take(self, index: np.ndarray) -> _LogDegree:
         return _LogDegree(self.cost[index], self.barrier[index])
@@ -265,7 +277,7 @@ def _newton(
         n_steps[running] += 1
         # The residual is as small as rounding lets it be: no further step improves on it.
         stalled = (moved.dual == point.dual).all(axis=1)
-        stalled |= (new_residual < _ROUNDING) & (new_residual > 0.5 * old_residual)
+        stalled |= (new_residual < part.rounding(moved)) & (new_residual > 0.5 * old_residual)
         going = (new_residual > tol) & ~stalled
         if going.all():
             point, old_residual = moved, new_residual

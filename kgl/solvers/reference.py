@@ -126,7 +126,7 @@ class _EdgeProblem:
 
 @lru_cache(maxsize=8)
 def _edge_problem(m: int, regulariser: str, backend: str | None) -> _EdgeProblem:
-    r"""Compile the graph step on ``m`` nodes, scaled so that it has no parameter but its costs.
+    r"""Compile the graph step on ``m`` nodes, with psi and the barrier scaled into c and q.
 
     .. math::
         \text{frobenius:}  \quad & \min_{w \ge 0} c^\top w + |w|^2 + \tfrac12 |Sw|^2

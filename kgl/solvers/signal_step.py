@@ -140,7 +140,7 @@ class SignalStep(ABC):
         """Solve for graphs ``L`` (G, m, m) with weights ``lam`` and ``rho`` (G,)."""
 
 
-def make_signal_step(data: SignalData, spec: ModelSpec, *, tol: float = 1e-10) -> SignalStep:
+def make_signal_step(data: SignalData, spec: ModelSpec, *, tol: float = 1e-12) -> SignalStep:
     """Choose the solver for a data set: complete or not, dependent observations or not."""
     if data.mask is None:
         return (GramStep if data.K_z.is_identity else SpectralStep)(data, spec)
@@ -329,7 +329,7 @@ class CoefficientStep(_SpectralBase):
     form of complete data when nothing is missing. A product costs four thin matrix products.
     """
 
-    def __init__(self, data: SignalData, spec: ModelSpec, *, tol: float = 1e-10) -> None:
+    def __init__(self, data: SignalData, spec: ModelSpec, *, tol: float = 1e-12) -> None:
         super().__init__(data, spec)
         assert data.mask is not None
         self._mask_t = data.mask.T.astype(float)
@@ -405,7 +405,7 @@ class ResidualStep(_SpectralBase):
     depends on how strongly nodes are correlated, not on the condition of :math:`K_z`.
     """
 
-    def __init__(self, data: SignalData, spec: ModelSpec, *, tol: float = 1e-10) -> None:
+    def __init__(self, data: SignalData, spec: ModelSpec, *, tol: float = 1e-12) -> None:
         super().__init__(data, spec)
         assert data.mask is not None
         n_nodes = data.Y.shape[1]

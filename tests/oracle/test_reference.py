@@ -225,10 +225,12 @@ def test_problem_is_compiled_once_and_solves_do_not_influence_each_other() -> No
     reference._edge_problem.cache_clear()
     Z = np.stack([distances(9, s) for s in range(4)])
     psi = np.array([1e-3, 1.0, 1e-2, 10.0])
-    together = cvxpy_graph_step(Z, psi, backend="osqp")  # names in any case
+    # far from converged, so that a warm start would show
+    rough = {"eps_abs": 1e-3, "eps_rel": 1e-3, "polishing": False}
+    together = cvxpy_graph_step(Z, psi, backend="osqp", **rough)  # names in any case
     assert reference._edge_problem.cache_info().misses == 1
     for g in (2, 0, 3, 1):
-        alone = cvxpy_graph_step(Z[g : g + 1], psi[g], backend="OSQP")
+        alone = cvxpy_graph_step(Z[g : g + 1], psi[g], backend="OSQP", **rough)
         np.testing.assert_array_equal(alone.weights[0], together.weights[g])
     assert reference._edge_problem.cache_info().misses == 1
     for regulariser in ("frobenius", "log-degree"):
@@ -348,6 +350,44 @@ def test_every_signal_step_agrees_with_dense_algebra(model: str, kind: str, mask
     for step in case.steps(tol=1e-10):  # the default, which leaves an error in proportion
         found = step.solve(case.L, case.lam, case.rho, signals=True).signals
         np.testing.assert_allclose(found / size, expected / size, rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["invertible", "singular"])
+@pytest.mark.parametrize(("model", "masked"), FITTED)
+def test_every_signal_step_agrees_with_the_objective_in_coefficients(
+    model: str, masked: bool, kind: str
+) -> None:
+    case = Case(model, kind, masked=masked)
+    n, m = case.Y.shape
+    pinv_x = np.eye(m) if case.K_x is None else np.linalg.pinv(case.K_x, rcond=1e-10)
+    pinv_z = np.eye(n) if case.K_z is None else np.linalg.pinv(case.K_z, rcond=1e-10)
+    for step in case.steps(tol=1e-13):
+        found = step.solve(case.L, case.lam, case.rho, parts=True)
+        assert found.fit is not None
+        assert found.prior is not None
+        for g in range(len(case.lam)):
+            Yhat = case.dense(g)
+            parts = dense_objective(
+                case.Y,
+                case.mask,
+                case.K_x,
+                case.K_z,
+                case.L[g],
+                pinv_z @ Yhat @ pinv_x,
+                case.lam[g],
+                case.rho[g],
+                0.0,
+                whitened=case.spec.whitened,
+            )
+            # errors of the dense solution count in proportion to the squared data
+            size = 1e-9 * np.sum(case.Y**2)
+            assert found.fit[g] == pytest.approx(parts["fit"], rel=1e-8, abs=size)
+            prior = parts["ridge"] + parts["smoothness"]
+            assert found.prior[g] == pytest.approx(prior, rel=1e-8, abs=size)
+            gram = Yhat.T @ (pinv_z if case.spec.whitened else np.eye(n)) @ Yhat
+            np.testing.assert_allclose(
+                found.gram[g], gram, rtol=0.0, atol=1e-8 * np.abs(gram).max()
+            )
 
 
 @pytest.mark.parametrize("masked", [False, True])

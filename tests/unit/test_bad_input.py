@@ -134,7 +134,7 @@ def test_unknown_kernels_and_bandwidths() -> None:
         KGLO(psi=1.0, kernel_z=kernels.RBF(bandwidth="silverman")).fit(signals(), z=z)
     with pytest.raises(TypeError, match=r"a kernel is a name.*got int"):
         KGLO(psi=1.0, kernel_z=3).fit(signals(), z=z)
-    with pytest.raises(ValueError, match=r"nan at row 4.*drop the row"):
+    with pytest.raises(ValueError, match=r"nan in row 4.*drop the row"):
         KGLO(psi=1.0).fit(signals(), z=np.where(z == 4, np.nan, z))
 
 
@@ -392,9 +392,13 @@ def test_nodes_are_named_in_messages() -> None:
         GL(psi=1.0, forbidden_edges=lonely, regulariser="log-degree").fit(frame)
 
 
-@pytest.mark.parametrize("init", [np.eye(M), np.zeros((4, 4)), np.full((M, M), np.nan)])
+@pytest.mark.parametrize(
+    "init",
+    [np.eye(M), np.zeros((4, 4)), np.full((M, M), np.nan), np.eye(M) - np.roll(np.eye(M), 1, 0)],
+    ids=["rows", "shape", "nan", "asymmetric"],
+)
 def test_a_start_that_is_no_laplacian(init: Array) -> None:
-    with pytest.raises(ValueError, match=r"init must be a Laplacian of 5 nodes \(rows summing to"):
+    with pytest.raises(ValueError, match=r"init must be a Laplacian of 5 nodes .*use kgl"):
         KGL(psi=1.0, init=init).fit(signals())
 
 

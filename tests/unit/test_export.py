@@ -1,0 +1,152 @@
+"""Ways out of a fitted graph keep its names, weights and isolated nodes."""
+
+from __future__ import annotations
+
+import sys
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from kgl import GL, KGL, KGLN, KGLO, GL2Step, KGLAgnostic
+from kgl.models import GraphLearner
+from kgl.plotting import plot_graph
+
+MODELS = (GL, GL2Step, KGLN, KGLO, KGL, KGLAgnostic)
+NAMES = ["rome", "oslo", "bern", "bonn", "lima"]
+
+
+def frame() -> pd.DataFrame:
+    """Signals of which lima's are far from all others: no edge where few are wanted."""
+    rng = np.random.default_rng(0)
+    Y = rng.standard_normal((20, 5)) + rng.standard_normal((20, 1))
+    Y[:, 4] *= 20.0
+    return pd.DataFrame(Y, columns=NAMES)
+
+
+@pytest.fixture(params=MODELS, ids=lambda model: model.__name__)
+def fit(request: pytest.FixtureRequest) -> GraphLearner:
+    model: GraphLearner = request.param(psi=0.5 if request.param is GL else 0.01)
+    model.fit(frame())
+    assert model.weights_[4].sum() == 0.0  # lima is isolated
+    assert 1 < np.count_nonzero(np.triu(model.weights_)) < 6
+    return model
+
+
+def test_networkx_keeps_names_weights_and_isolated_nodes(fit: GraphLearner) -> None:
+    graph = fit.to_networkx()
+    assert isinstance(graph, nx.Graph)
+    assert not graph.is_directed()
+    assert list(graph.nodes) == NAMES
+    assert list(nx.isolates(graph)) == ["lima"]
+    assert graph.number_of_edges() == np.count_nonzero(np.triu(fit.weights_, 1))
+    assert nx.to_numpy_array(graph, nodelist=NAMES) == pytest.approx(fit.weights_, abs=1e-14)
+    assert all(type(weight) is float for _, _, weight in graph.edges(data="weight"))
+
+
+def test_sparse_is_the_weights_in_order(fit: GraphLearner) -> None:
+    matrix = fit.to_sparse()
+    assert isinstance(matrix, csr_array)
+    assert np.array_equal(matrix.toarray(), fit.weights_)
+    assert matrix.nnz == np.count_nonzero(fit.weights_)
+    matrix.data[:] = -1.0
+    assert fit.weights_.min() == 0.0
+
+
+def test_edges_are_listed_heaviest_first(fit: GraphLearner) -> None:
+    edges = fit.to_edges()
+    assert list(edges.columns) == ["source", "target", "weight", "score"]
+    assert list(edges.index) == list(range(len(edges)))
+    assert len(edges) == np.count_nonzero(np.triu(fit.weights_, 1))
+    assert (edges["weight"] > 0).all()
+    assert edges["weight"].is_monotonic_decreasing
+    position = {name: k for k, name in enumerate(NAMES)}
+    for row in edges.itertuples():
+        i, j = position[row.source], position[row.target]
+        assert i < j
+        assert row.weight == fit.weights_[i, j]
+        assert row.score == fit.edge_scores_[i, j]
+    assert "lima" not in set(edges["source"]) | set(edges["target"])
+
+
+def test_all_pairs_are_ordered_by_score(fit: GraphLearner) -> None:
+    pairs = fit.to_edges(all_pairs=True)
+    assert len(pairs) == 10
+    assert pairs["score"].is_monotonic_decreasing
+    n_edges = len(fit.to_edges())
+    pd.testing.assert_frame_equal(pairs[:n_edges], fit.to_edges())
+    assert (pairs["weight"][n_edges:] == 0).all()
+    assert pairs["score"].is_unique
+    assert {"lima"} <= set(pairs["source"]) | set(pairs["target"])
+
+
+def test_nodes_without_names_are_numbers() -> None:
+    fit = GL(psi=3.0).fit(frame().to_numpy())
+    assert list(fit.to_networkx().nodes) == [0, 1, 2, 3, 4]
+    assert set(fit.to_edges(all_pairs=True)["source"]) == {0, 1, 2, 3}
+
+
+def test_names_need_not_be_text() -> None:
+    numbered = frame().set_axis([10, 20, 30, 40, 50], axis=1)
+    assert list(GL(psi=3.0).fit(numbered).to_networkx().nodes) == [10, 20, 30, 40, 50]
+    pairs = pd.MultiIndex.from_product([["north"], NAMES])
+    fit = GL(psi=3.0).fit(frame().set_axis(pairs, axis=1))
+    assert list(fit.to_networkx().nodes) == list(pairs)
+    assert fit.to_edges()["source"].iloc[0] in list(pairs)
+
+
+def test_edge_lists_need_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = GL(psi=3.0).fit(frame())
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"to_edges needs pandas: pip install .*\[frame\]"):
+        fit.to_edges()
+
+
+# --------------------------------------------------------------------------------------- pictures
+
+
+def test_plot_draws_every_edge_and_names_every_node(fit: GraphLearner) -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    ax = fit.plot(title="cities")
+    try:
+        assert ax.get_title() == "cities"
+        assert [text.get_text() for text in ax.texts] == NAMES
+        lines, dots = ax.collections
+        assert len(lines.get_segments()) == len(fit.to_edges())
+        assert len(dots.get_offsets()) == 5
+        # the heaviest edge has the thickest line
+        widths, places = lines.get_linewidths(), dots.get_offsets()
+        heaviest = fit.to_edges().iloc[0]
+        ends = {tuple(places[NAMES.index(heaviest[end])]) for end in ("source", "target")}
+        thickest = lines.get_segments()[int(np.argmax(widths))]
+        assert {tuple(point) for point in thickest} == ends
+    finally:
+        plt.close("all")
+
+
+def test_plot_takes_positions_values_and_axes() -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    fit = GL(psi=3.0).fit(frame())
+    places = np.arange(10.0).reshape(5, 2)
+    try:
+        _, ax = plt.subplots()
+        drawn = fit.plot(ax=ax, positions=places, values=np.arange(5.0), labels=False)
+        assert drawn is ax
+        assert np.array_equal(ax.collections[1].get_offsets(), places)
+        assert np.array_equal(ax.collections[1].get_array(), np.arange(5.0))
+        assert not ax.texts
+        empty = plot_graph(np.zeros((3, 3)))  # no edge to draw
+        assert len(empty.collections[0].get_segments()) == 0
+        many = plot_graph(np.ones((41, 41)) - np.eye(41), positions=np.zeros((41, 2)))
+        assert not many.texts
+    finally:
+        plt.close("all")
+
+
+def test_pictures_need_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = GL(psi=3.0).fit(frame())
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"plotting needs matplotlib: pip install .*\[plot\]"):
+        fit.plot()

@@ -1,0 +1,267 @@
+"""Choosing hyperparameters: the oracle, and held-out entries recomputed by hand."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import n_edges, random_mask
+
+from kgl import GL, KGL, KGLN, KGLO, GL2Step, KGLAgnostic, fit_grid, select_held_out, select_oracle
+from kgl.laplacian import Array
+from kgl.metrics import aps, sse_graph
+from kgl.models import GraphLearner
+from kgl.selection import hold_out
+from kgl.simulate import make_dataset
+
+DATA = make_dataset("er", m=8, n=24, dependent=True, noise=0.2)
+MASKED = make_dataset("er", m=8, n=24, dependent=True, noise=0.2, missing=0.3)
+AXES: dict[str, Any] = {"lam": [0.03, 1.0, 30.0], "rho": [0.01, 0.3], "psi": [0.3, 3.0]}
+SIDE = {"K_x": DATA.K_x, "K_z": DATA.K_z}
+
+
+# ------------------------------------------------------------------------------------- oracle
+
+
+@pytest.mark.parametrize("metric", ["aps", "aps_scores", "sse"])
+def test_the_oracle_takes_the_best_point(metric: str) -> None:
+    grid = fit_grid(KGLO, DATA.Y, K_z=DATA.K_z, lam=[0.1, 1.0], rho=[0.1], psi=[0.01, 0.1, 1.0])
+    assert grid.scores is not None
+    oracle = select_oracle(grid, DATA.W, metric)
+    by_hand = []
+    for k in range(len(grid)):
+        if metric == "aps":
+            by_hand.append(aps(DATA.W, grid.adjacency(k)))
+        elif metric == "aps_scores":
+            by_hand.append(aps(DATA.W, grid.scores[k], threshold=None))
+        else:
+            by_hand.append(sse_graph(DATA.W, grid.adjacency(k)))
+    assert np.ptp(by_hand) > 0.01
+    assert oracle.values == pytest.approx(np.array(by_hand), abs=1e-12)
+    best = min if metric == "sse" else max
+    assert oracle.value == best(oracle.values)
+    assert oracle.values[oracle.index] == oracle.value
+    assert oracle.params == grid.point(oracle.index)
+
+
+def test_the_oracle_takes_average_precision_unless_told() -> None:
+    grid = fit_grid(GL, DATA.Y, psi=[0.1, 1.0, 10.0, 100.0])
+    assert select_oracle(grid, DATA.W).value == select_oracle(grid, DATA.W, "aps").value
+
+
+# -------------------------------------------------------------------------------------- folds
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3, 0.7])
+@pytest.mark.parametrize("n_folds", [2, 5, 9])
+def test_folds_hold_out_every_entry_once_and_empty_nothing(missing: float, n_folds: int) -> None:
+    rng = np.random.default_rng(1)
+    mask = random_mask(11, 6, missing, rng)
+    before = mask.copy()
+    folds = hold_out(mask, n_folds, rng)
+    assert np.array_equal(mask, before)
+    assert len(folds) == n_folds
+    times = np.sum(folds, axis=0)
+    assert times.max() == 1
+    assert not times[~mask].any()
+    for held in folds:
+        train = mask & ~held
+        assert train.any(axis=0).all()
+        assert train.any(axis=1).all()
+        assert held.any()
+        assert held.sum() <= -(-mask.sum() // n_folds)
+    if missing == 0.0 and n_folds > 2:
+        # nothing to protect: a partition of all entries, in parts of equal size
+        assert times.all()
+        assert np.ptp([held.sum() for held in folds]) <= 1
+
+
+def test_an_entry_alone_in_its_row_is_never_held_out() -> None:
+    mask = np.ones((6, 4), dtype=bool)
+    mask[2] = [False, True, False, False]
+    folds = hold_out(mask, 3, np.random.default_rng(0))
+    assert np.sum(folds, axis=0)[2, 1] == 0
+    assert np.sum(folds) == mask.sum() - 1
+
+
+def test_folds_come_from_the_generator() -> None:
+    mask = np.ones((8, 5), dtype=bool)
+    first, again, other = (hold_out(mask, 4, np.random.default_rng(s)) for s in (3, 3, 4))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+# ----------------------------------------------------------------------------------- held out
+
+
+def errors_by_hand(
+    model: type[GraphLearner],
+    Y: Array,
+    axes: dict[str, Any],
+    n_folds: int,
+    seed: int,
+    side: dict[str, Any],
+    **options: Any,
+) -> Array:
+    """Squared errors of single fits (folds, points): no grid, no batch."""
+    folds = hold_out(~np.isnan(Y), n_folds, np.random.default_rng(seed))
+    out = []
+    for held in folds:
+        train = np.where(held, np.nan, Y)
+        row = []
+        for values in product(*axes.values()):
+            fit = model(**dict(zip(axes, values, strict=True)), **options).fit(train, **side)
+            row.append(np.mean((fit.predict()[held] - Y[held]) ** 2))
+        out.append(row)
+    return np.array(out)
+
+
+@pytest.mark.parametrize(
+    ("model", "side"),
+    [
+        (KGL, SIDE),
+        (KGLN, {"K_x": DATA.K_x}),
+        (KGLAgnostic, {"K_z": DATA.K_z}),
+        (GL2Step, {}),
+    ],
+)
+def test_the_choice_minimises_the_error_recomputed_by_hand(
+    model: type[GraphLearner], side: dict[str, Any]
+) -> None:
+    axes = {name: values for name, values in AXES.items() if name in model().get_params()}
+    found = select_held_out(model, MASKED.Y, **side, **axes, n_folds=3, seed=5, average=True)
+    errors = errors_by_hand(model, MASKED.Y, axes, 3, 5, side, average=True)
+    mean = errors.mean(axis=0)
+    assert found.mse == pytest.approx(mean, rel=1e-6)
+    assert found.mse_se == pytest.approx(errors.std(axis=0, ddof=1) / np.sqrt(3), rel=1e-5)
+    points = list(product(*axes.values()))
+    for k, name in enumerate(axes):
+        assert np.array_equal(found.grid_params[name], [point[k] for point in points])
+    best = dict(zip(axes, points[int(np.argmin(mean))], strict=True))
+    for name in axes:
+        if name != "psi":
+            assert found.params[name] == best[name]
+            assert getattr(found.estimator, name) == best[name]
+    assert found.estimator.average is True
+    assert np.ptp(mean) > 1e-3
+
+
+@pytest.mark.parametrize("edges", [5, 14])
+def test_the_density_is_reached_on_all_data(edges: int) -> None:
+    found = select_held_out(KGLO, DATA.Y, K_z=DATA.K_z, **AXES, n_folds=3, density=edges / 28)
+    assert n_edges(found.estimator.weights_) == edges
+    assert found.params["psi"] == found.estimator.psi_
+    assert found.instability is None
+    lam, rho = found.params["lam"], found.params["rho"]
+    alone = KGLO(lam=lam, rho=rho, density=edges / 28).fit(DATA.Y, K_z=DATA.K_z)
+    assert np.array_equal(alone.weights_, found.estimator.weights_)
+
+
+def test_three_pairs_in_ten_unless_told() -> None:
+    found = select_held_out(KGLO, DATA.Y, K_z=DATA.K_z, **AXES, n_folds=2)
+    assert n_edges(found.estimator.weights_) == round(0.3 * 28)
+
+
+def test_psi_by_the_error_alone() -> None:
+    found = select_held_out(KGL, MASKED.Y, **SIDE, **AXES, n_folds=3, graph="mse")
+    best = int(np.argmin(found.mse))
+    assert found.params == {name: values[best] for name, values in found.grid_params.items()}
+    fit = KGL(**found.params).fit(MASKED.Y, **SIDE)
+    assert np.array_equal(fit.weights_, found.estimator.weights_)
+
+
+def test_psi_by_stability() -> None:
+    psi = [0.003, 0.03, 0.3, 3.0, 300.0]
+    axes: dict[str, Any] = {"lam": [0.1], "rho": [0.1], "psi": psi}
+
+    def choose(limit: float, order: slice = slice(None)) -> Any:
+        given = axes | {"psi": psi[order]}
+        return select_held_out(
+            KGLO, DATA.Y, K_z=DATA.K_z, **given, graph="stability", max_instability=limit
+        )
+
+    found = choose(0.05)
+    folds = hold_out(np.ones(DATA.Y.shape, dtype=bool), 5, np.random.default_rng(0))
+    share = np.zeros((5, 28))
+    for held in folds:
+        train = np.where(held, np.nan, DATA.Y)
+        for k, value in enumerate(psi):
+            fit = KGLO(lam=0.1, rho=0.1, psi=value).fit(train, K_z=DATA.K_z)
+            share[k] += (fit.weights_[np.triu_indices(8, 1)] > 0) / 5
+    by_hand = 2 * np.mean(share * (1 - share), axis=1)
+    assert found.instability == pytest.approx(by_hand, abs=1e-12)
+    assert by_hand[-1] == 0.0  # complete in every fold: stable, and it says nothing
+
+    def densest_before_trouble(limit: float) -> float:
+        stable = 0
+        while stable < 5 and by_hand[stable] <= limit:
+            stable += 1
+        return psi[max(stable - 1, 0)]
+
+    limits = [0.0, *sorted(by_hand), 0.5]
+    chosen = {limit: choose(limit).params["psi"] for limit in limits}
+    assert chosen == {limit: densest_before_trouble(limit) for limit in limits}
+    assert len(set(chosen.values())) > 1
+    assert chosen[0.5] == 300.0
+    # the order in which psi is listed does not matter
+    assert choose(0.05, slice(None, None, -1)).params == found.params
+    assert found.estimator.psi_ == found.params["psi"]
+
+
+def test_the_seed_decides() -> None:
+    def choose(seed: Any) -> Any:
+        return select_held_out(KGL, MASKED.Y, **SIDE, **AXES, n_folds=3, seed=seed)
+
+    first, again, other = choose(7), choose(7), choose(8)
+    assert np.array_equal(first.mse, again.mse)
+    assert first.params == again.params
+    assert np.array_equal(first.estimator.weights_, again.estimator.weights_)
+    assert not np.array_equal(first.mse, other.mse)
+    assert np.array_equal(choose(np.random.default_rng(7)).mse, first.mse)
+
+
+def test_progress_counts_folds() -> None:
+    calls: list[tuple[int, int]] = []
+    select_held_out(
+        KGL,
+        DATA.Y,
+        **AXES,
+        n_folds=4,
+        progress=lambda done, total: calls.append((done, total)),
+    )
+    assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+@pytest.mark.parametrize("graph", ["density", "stability", "mse"])
+def test_node_names_are_kept(graph: str) -> None:
+    frame = pd.DataFrame(MASKED.Y, columns=list("abcdefgh"))
+    settings: dict[str, Any] = {**SIDE, **AXES, "n_folds": 2, "graph": graph}
+    found = select_held_out(KGL, frame, **settings, forbidden_edges=[("a", "h"), ("c", "b")])
+    assert found.estimator.node_names_ == list("abcdefgh")
+    assert not found.estimator.to_networkx().has_edge("a", "h")
+    plain = select_held_out(KGL, MASKED.Y, **settings, forbidden_edges=[(0, 7), (2, 1)])
+    assert np.array_equal(found.mse, plain.mse)
+    assert np.array_equal(found.estimator.weights_, plain.estimator.weights_)
+
+
+def test_the_choice_predicts_better_than_a_bad_point() -> None:
+    """On simulated data: against the clean signals, at entries that no fit has seen."""
+    data = make_dataset("sbm", m=12, n=60, dependent=True, noise=0.1, missing=0.4, seed=2)
+    assert data.K_z is not None
+    side = {"K_x": data.K_x, "K_z": data.K_z}
+    awful = {"lam": 1e4, "rho": 1e3, "psi": 1.0}
+    found = select_held_out(
+        KGL, data.Y, **side, lam=[0.1, 1.0, 1e4], rho=[1e-3, 0.1, 1e3], psi=[1.0], n_folds=3
+    )
+    assert found.params["lam"] < 1e4
+    hidden = ~data.mask
+
+    def error(fit: GraphLearner) -> float:
+        return float(np.mean((fit.signals_ - data.signals)[hidden] ** 2))
+
+    chosen = error(found.estimator)
+    assert chosen < 0.5 * error(KGL(**awful).fit(data.Y, **side))
+    assert chosen < 0.5 * float(np.mean(data.signals[hidden] ** 2))
