@@ -189,38 +189,40 @@ class _Frobenius:
 
 @dataclass
 class _LogDegree:
-    """Dual of the log-degree problem in the node potentials u > 0; ``barrier`` = beta / 2 psi."""
+    """Dual of the log-degree problem in the node potentials u > 0.
+
+    Weights, potentials and ``cost`` are in units of sqrt(beta / 2 psi), in which the weight of
+    the logarithm is 1: the solver then sees the same numbers whatever the units of Z.
+    """
 
     cost: Array
-    barrier: Array  # (G,)
 
     def start(self) -> Array:
-        # Each node alone with its nearest neighbour: u^2 - (c/2) u = barrier, an order of
-        # magnitude that holds for costs both far below and far above the barrier.
+        # Each node alone with its nearest neighbour: u^2 - (c/2) u = 1, an order of magnitude
+        # that holds for costs both far below and far above the barrier.
         nearest = 0.25 * self.cost.min(axis=-1)
-        dual = nearest + np.sqrt(nearest**2 + self.barrier[:, None])
+        dual = nearest + np.sqrt(nearest**2 + 1.0)
         # Where costs dwarf the barrier (psi -> 0, one or two edges a node) Newton is slow from
         # there: follow the solution down from a larger psi, a decade at a time.
-        ratio = np.median(nearest, axis=1) ** 2 / self.barrier
+        ratio = np.median(nearest, axis=1) ** 2
         decades = np.ceil(np.log10(np.maximum(ratio / 10.0, 1.0)))
         for decade in range(int(decades.max()), 0, -1):
-            factor = 10.0 ** np.minimum(decade, decades)
-            eased = _LogDegree(self.cost / factor[:, None, None], self.barrier / factor)
+            factor = 10.0 ** (0.5 * np.minimum(decade, decades))
+            eased = _LogDegree(self.cost / factor[:, None, None])
             point, _, _ = _newton(eased, dual / factor[:, None], 1e-4, 50)
             dual = point.dual * factor[:, None]
         return dual
 
     def at(self, dual: Array) -> _Point:
         slack, degrees, edge_part = _slack(self.cost, dual)
-        value = edge_part - self.barrier * np.log(dual).sum(axis=1)
-        gradient = degrees - self.barrier[:, None] / dual
-        return _Point(dual, slack, degrees, value, gradient)
+        value = edge_part - np.log(dual).sum(axis=1)
+        return _Point(dual, slack, degrees, value, degrees - 1.0 / dual)
 
     def hessian(self, point: _Point) -> Array:
         m = point.degrees.shape[1]
         H, _ = _active_hessian(point.slack, m)
         nodes = np.arange(m)
-        H[:, nodes, nodes] += self.barrier[:, None] / point.dual**2
+        H[:, nodes, nodes] += point.dual**-2
         return H
 
     def longest_step(self, dual: Array, direction: Array) -> Array:
@@ -238,10 +240,10 @@ class _LogDegree:
         return np.maximum(_ROUNDING, 1e3 * np.finfo(float).eps * cancellation)
 
     def _scale(self, point: _Point) -> Array:
-        return np.maximum(point.degrees, self.barrier[:, None] / point.dual)
+        return np.maximum(point.degrees, 1.0 / point.dual)
 
     def take(self, index: np.ndarray) -> _LogDegree:
-        return _LogDegree(self.cost[index], self.barrier[index])
+        return _LogDegree(self.cost[index])
 
 
 def _solve(H: Array, b: Array) -> Array:
@@ -351,6 +353,7 @@ def graph_step(
     n_problems, m, _ = Z.shape
     half_inverse = np.broadcast_to(0.5 / np.asarray(psi, dtype=float), (n_problems,))
     nodes = np.arange(m)
+    unit = np.ones((n_problems, 1))  # of weights and dual variables inside the solver
     if regulariser == "frobenius":
         # Adding a constant to all costs only moves t. Subtracting the smallest first keeps the
         # active costs of the order of the weights, however small psi is.
@@ -360,12 +363,13 @@ def graph_step(
         cost = (lowest - base[:, None, None]) * half_inverse[:, None, None]
         problem: _Dual = _Frobenius(cost)
     elif regulariser == "log-degree":
-        cost = Z * half_inverse[:, None, None]
+        unit = np.sqrt(barrier * half_inverse)[:, None]
+        cost = Z * (half_inverse[:, None] / unit)[..., None]
         cost[:, nodes, nodes] = np.inf
-        problem = _LogDegree(cost, barrier * half_inverse)
+        problem = _LogDegree(cost)
     else:
         raise ValueError(f"unknown regulariser {regulariser!r}; use 'frobenius' or 'log-degree'")
-    dual = problem.start() if start is None else np.array(start, dtype=float)
+    dual = problem.start() if start is None else np.asarray(start, dtype=float) / unit
     point, residual, n_steps = _newton(problem, dual, tol, max_steps)
-    scores = 0.5 * point.slack
-    return GraphStep(np.maximum(scores, 0.0), scores, point.dual, residual, n_steps)
+    scores = 0.5 * unit[..., None] * point.slack
+    return GraphStep(np.maximum(scores, 0.0), scores, point.dual * unit, residual, n_steps)
