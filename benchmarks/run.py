@@ -28,8 +28,8 @@ from kgl.kernels import kernel_eigen
 from kgl.laplacian import Array, pairwise_sq_distances
 from kgl.problem import MODELS, kkt_residual
 from kgl.solvers.alternating import Options, solve_points
+from kgl.solvers.cvxpy_step import cvxpy_graph_step
 from kgl.solvers.graph_step import graph_step
-from kgl.solvers.reference import cvxpy_graph_step
 from kgl.solvers.signal_step import SignalData
 
 ROOT = Path(__file__).parent.parent

@@ -74,6 +74,7 @@ def laplacian_from_adjacency(W: Array) -> Array:
     diagonal = np.arange(L.shape[-1])
     L[..., diagonal, diagonal] = 0.0
     L[..., diagonal, diagonal] = -L.sum(axis=-1)
+    L += 0.0  # no -0.0 where there is no edge
     return L
 
 

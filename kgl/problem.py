@@ -144,9 +144,12 @@ def kkt_residual(
         if degrees.min() <= 0.0:
             return float("inf")
         u = barrier / (2.0 * psi * degrees)
-        slack = z / (2.0 * psi) + 2.0 * w - u[rows] - u[cols]
-        # the multipliers can be far larger than the weights that are their difference
-        scale = max(scale, float(u.max()))
+        pair = u[rows] + u[cols]
+        slack = (z / (2.0 * psi) + 2.0 * w - pair) / pair
+        # each edge in units of its own ends: a remote node must not excuse the others
+        share = w / np.minimum(degrees[rows], degrees[cols])
+        gaps = np.abs(np.minimum(share, slack))
+        return float(max(gaps.max(), max(violations) / scale))
     else:
         raise ValueError(f"unknown regulariser {regulariser!r}; use 'frobenius' or 'log-degree'")
     violations.append(np.abs(np.minimum(2.0 * w, slack)).max())

@@ -17,15 +17,11 @@ from kgl.laplacian import (
     sq_distances_from_gram,
 )
 from kgl.problem import MODELS, PARTS
-from kgl.solvers import reference
+from kgl.solvers import cvxpy_step
 from kgl.solvers.alternating import Options, solve_points
+from kgl.solvers.cvxpy_step import cvxpy_graph_step
 from kgl.solvers.graph_step import graph_step
-from kgl.solvers.reference import (
-    cvxpy_graph_step,
-    dense_objective,
-    dense_signals,
-    gradient_descent_signals,
-)
+from kgl.solvers.reference import dense_objective, dense_signals, gradient_descent_signals
 from kgl.solvers.signal_step import (
     CoefficientStep,
     ResidualStep,
@@ -222,19 +218,19 @@ def test_bad_input_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_problem_is_compiled_once_and_solves_do_not_influence_each_other() -> None:
-    reference._edge_problem.cache_clear()
+    cvxpy_step._edge_problem.cache_clear()
     Z = np.stack([distances(9, s) for s in range(4)])
     psi = np.array([1e-3, 1.0, 1e-2, 10.0])
     # far from converged, so that a warm start would show
     rough = {"eps_abs": 1e-3, "eps_rel": 1e-3, "polishing": False}
     together = cvxpy_graph_step(Z, psi, backend="osqp", **rough)  # names in any case
-    assert reference._edge_problem.cache_info().misses == 1
+    assert cvxpy_step._edge_problem.cache_info().misses == 1
     for g in (2, 0, 3, 1):
         alone = cvxpy_graph_step(Z[g : g + 1], psi[g], backend="OSQP", **rough)
         np.testing.assert_array_equal(alone.weights[0], together.weights[g])
-    assert reference._edge_problem.cache_info().misses == 1
+    assert cvxpy_step._edge_problem.cache_info().misses == 1
     for regulariser in ("frobenius", "log-degree"):
-        compiled = reference._edge_problem(9, regulariser, "SCS")
+        compiled = cvxpy_step._edge_problem(9, regulariser, "SCS")
         # CVXPY skips canonicalisation of such problems, and of no others
         assert compiled.problem.is_dcp(dpp=True)
         assert compiled.problem.parameters()

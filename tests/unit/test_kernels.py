@@ -213,13 +213,23 @@ def test_bandwidth_rules_are_all_tested_and_default_is_the_median_distance() -> 
         "median_sq",
         "median_sq_half",
         "median_distance_half",
+        "median_nearest",
         "unit",
     }
     assert RBF().bandwidth == "median_distance"
 
 
+def test_the_nearest_rule_is_free_of_units_and_equals_the_median_rule_for_unit_steps() -> None:
+    steps = np.arange(30.0)
+    rule = RBF(bandwidth="median_nearest")
+    np.testing.assert_allclose(rule(steps), RBF()(steps), rtol=1e-12)
+    np.testing.assert_allclose(rule(1000 * steps), rule(steps), rtol=1e-12)
+    points = np.array([0.0, 1.0, 4.0])  # distances 1, 4, 3; nearest 1, 1, 3
+    assert rule.fit(points).gamma_ == pytest.approx(1 / (3 * 1))
+
+
 def test_paper_time_stamps() -> None:
-    """design.md, 5: over 100 time stamps the literal rule leaves about 8 usable directions."""
+    """Over 100 time stamps the literal rule leaves about 8 usable directions."""
 
     def usable(spec: Kernel) -> int:
         values = np.linalg.eigvalsh(spec(np.arange(100)))

@@ -216,12 +216,14 @@ def test_no_other_signals_and_no_other_graph_are_better(
 @every_model
 @full_and_masked
 @pytest.mark.parametrize("singular", [False, True], ids=["invertible", "singular"])
+@pytest.mark.parametrize("average", [False, True], ids=["total", "average"])
 def test_coefficients_give_the_signals(
-    model: type[GraphLearner], missing: float, singular: bool
+    model: type[GraphLearner], missing: float, singular: bool, average: bool
 ) -> None:
     rank_x, rank_z = (3, 5) if singular else (None, None)
     side = sides(model, kernel(M, 3, rank_x), kernel(N, 4, rank_z))
-    fit = build(model).fit(signals(missing), **side)
+    Y = signals(missing)
+    fit = build(model, average=average).fit(Y, **side)
     A = fit.coefficients()
     product = side.get("K_z", np.eye(N)) @ A @ side.get("K_x", np.eye(M))
     assert product == pytest.approx(fit.signals_, abs=1e-8)
@@ -229,11 +231,15 @@ def test_coefficients_give_the_signals(
         return
     # the objective in A, as the paper writes it: no inverse anywhere
     K_x, K_z, L = side.get("K_x", np.eye(M)), side.get("K_z", np.eye(N)), fit.laplacian_
-    ridge = WEIGHTS["lam"] * np.trace(K_z @ A @ K_x @ A.T)
-    inner = K_z @ K_z if model is KGLAgnostic else K_z
-    smoothness = WEIGHTS["rho"] * np.trace(inner @ A @ K_x @ L @ K_x @ A.T)
+    lam, rho = WEIGHTS["lam"], WEIGHTS["rho"] / (N if average else 1)
+    ridge = lam * np.trace(K_z @ A @ K_x @ A.T)
+    D = K_z if model is KGLAgnostic else np.eye(N)
+    smoothness = rho * np.trace(K_z @ D @ A @ K_x @ L @ K_x @ A.T)
     assert fit.objective_parts_["ridge"] == pytest.approx(ridge, rel=1e-7)
     assert fit.objective_parts_["smoothness"] == pytest.approx(smoothness, rel=1e-7)
+    # its gradient in A is K_z (what is zero here) K_x: the solution off the kernels' ranges too
+    residuals = np.nan_to_num(Y - fit.signals_)
+    assert lam * A + rho * D @ A @ K_x @ L == pytest.approx(residuals, abs=1e-7)
 
 
 # ------------------------------------------------------------------- how the models hang together
@@ -579,6 +585,18 @@ def test_predict_with_precomputed_kernels(model: type[GraphLearner]) -> None:
     literal = f(fit, cross.get("K_z", np.eye(N)), cross.get("K_x", np.eye(M)))
     assert fit.predict(**cross) == pytest.approx(literal, abs=1e-10)
     assert fit.predict(**sides(model)) == pytest.approx(fit.signals_, abs=1e-8)
+
+
+@every_model
+def test_a_fit_does_not_follow_later_changes_of_the_data(model: type[GraphLearner]) -> None:
+    Y, side = signals(), {name: K.copy() for name, K in sides(model).items()}
+    fit = build(model).fit(Y, **side)
+    before = fit.coefficients(), fit.predict()
+    Y[...] = 7.0
+    for K in side.values():
+        K[...] = 7.0
+    assert np.array_equal(fit.coefficients(), before[0])
+    assert np.array_equal(fit.predict(), before[1])
 
 
 def test_predict_interpolates_a_smooth_function() -> None:

@@ -57,9 +57,12 @@ def test_the_oracle_takes_average_precision_unless_told() -> None:
 
 @pytest.mark.parametrize("missing", [0.0, 0.3, 0.7])
 @pytest.mark.parametrize("n_folds", [2, 5, 9])
-def test_folds_hold_out_every_entry_once_and_empty_nothing(missing: float, n_folds: int) -> None:
+@pytest.mark.parametrize("shape", [(11, 6), (6, 11)])
+def test_folds_hold_out_every_entry_once_and_empty_nothing(
+    missing: float, n_folds: int, shape: tuple[int, int]
+) -> None:
     rng = np.random.default_rng(1)
-    mask = random_mask(11, 6, missing, rng)
+    mask = random_mask(*shape, missing, rng)
     before = mask.copy()
     folds = hold_out(mask, n_folds, rng)
     assert np.array_equal(mask, before)

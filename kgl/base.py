@@ -1,0 +1,456 @@
+"""What all graph learners share: checks, fitting, prediction, and the search for a density."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kgl._docstrings import documented
+from kgl._validation import (
+    check_every_node,
+    check_fraction,
+    check_hyperparameter,
+    check_names,
+    check_observations,
+    check_option,
+    edge_cost_matrix,
+)
+from kgl.export import GraphExport
+from kgl.kernels import RBF, FittedKernel, Kernel, as_kernel, kernel_eigen
+from kgl.laplacian import Array, laplacian_from_adjacency, pairwise_sq_distances
+from kgl.problem import PARTS, ModelSpec
+from kgl.solvers.alternating import Options, solve_points
+from kgl.solvers.graph_step import graph_step
+from kgl.solvers.signal_step import SignalData
+
+__all__ = ["DEFAULT_DENSITY", "DEFAULT_KERNEL", "GraphLearner", "Prepared"]
+
+SOLVERS = ("newton", "cvxpy", "cvxpy-matrix")
+REGULARISERS = ("frobenius", "log-degree")
+#: Share of pairs that are edges where neither psi nor a density is given: the paper's graphs.
+DEFAULT_DENSITY = 0.3
+#: Turns covariates into kernels: free of their units, and for unit steps the paper's kernel.
+DEFAULT_KERNEL = RBF(bandwidth="median_nearest", scale="standard")
+
+
+@dataclass
+class Prepared:
+    """One data set and model, checked and ready for the solvers."""
+
+    data: SignalData
+    spec: ModelSpec
+    options: Options
+    names: list[Any]
+    kernel_x: FittedKernel | None
+    kernel_z: FittedKernel | None
+
+
+@documented
+@dataclass(eq=False, repr=False, kw_only=True)
+class GraphLearner(GraphExport, BaseEstimator):
+    """What all graph learners share; use one of its subclasses.
+
+    A subclass adds the fields that its model has (``lam``, ``rho``, ``kernel_x``, ``kernel_z``)
+    and names its row of :data:`kgl.problem.MODELS` in ``_spec``.
+    """
+
+    psi: float | None = None
+    density: float | None = None
+    average_degree: float | None = None
+    average: bool = False
+    regulariser: str = "frobenius"
+    barrier: float = 1.0
+    allowed_edges: Any = None
+    forbidden_edges: Any = None
+    edge_penalty: Any = None
+    solver: str = "newton"
+    backend: str | None = None
+    tol: float = 1e-4
+    max_iter: int = 100
+    init: Any = None
+
+    _spec: ClassVar[ModelSpec]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # -- fitting -----------------------------------------------------------------------------
+
+    def fit(
+        self,
+        Y: Any,
+        y: None = None,
+        *,
+        K_x: Any = None,
+        K_z: Any = None,
+        x: Any = None,
+        z: Any = None,
+    ) -> Self:
+        """Learn the graph that links the columns of ``Y``.
+
+        Parameters
+        ----------
+        Y : array or DataFrame (n, m)
+            One row per observation, one column per node; NaN marks a missing entry. The columns
+            of a DataFrame name the nodes.
+        y : None
+            Ignored; present for scikit-learn's interface.
+        K_x, K_z : array (m, m), array (n, n), optional
+            Kernel matrices over nodes and over observations. Without them (and without
+            covariates) the identity is used: no information on that side.
+        x, z : array or DataFrame (m, p), (n, q), optional
+            Covariates of nodes and observations instead of kernels; ``kernel_x`` and
+            ``kernel_z`` say how to turn them into kernels.
+
+        Returns
+        -------
+        self
+        """
+        ready = self._prepare(Y, K_x=K_x, K_z=K_z, x=x, z=z)
+        lam, rho = self._weights()
+        psi = self.psi
+        if psi is None:
+            psi = _psi_for_edges(ready, lam, rho, self._target_edges(len(ready.names)))
+        else:
+            psi = check_hyperparameter("psi", psi)
+        options = replace(ready.options, signals=True, history=True)
+        point = (np.array([lam]), np.array([rho]), np.array([psi]))
+        batch = solve_points(ready.data, ready.spec, *point, options)
+        assert batch.signals is not None and batch.history is not None
+        self.psi_ = float(psi)
+        self.node_names_ = ready.names
+        self.weights_ = batch.weights[0]
+        self.laplacian_ = laplacian_from_adjacency(self.weights_)
+        self.edge_scores_ = batch.scores[0]
+        self.signals_ = np.array(batch.signals[0])
+        self.history_ = batch.history[0]
+        self.objective_history_ = self.history_.sum(axis=1)
+        self.objective_ = float(self.objective_history_[-1])
+        self.objective_parts_ = dict(zip(PARTS, self.history_[-1].tolist(), strict=True))
+        self.n_iter_ = int(batch.n_iter[0])
+        self.converged_ = bool(batch.converged[0])
+        self.kkt_residual_ = float(batch.residual[0])
+        self._ready = ready
+        self._point = (lam, rho * ready.options.smoothness_scale)
+        self._warn()
+        return self
+
+    def _warn(self) -> None:
+        if not self.converged_:
+            warnings.warn(
+                f"{self._spec.name} did not converge in max_iter = {self.max_iter} outer "
+                f"iterations to tol = {self.tol:g}; raise max_iter, or raise tol if the graph is "
+                "good enough as it is",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if self.solver == "newton" and self.kkt_residual_ > 1e-8:
+            warnings.warn(
+                f"the graph step stopped at a relative KKT residual of {self.kkt_residual_:.1e}; "
+                "the data or psi may be badly scaled, try dividing Y by its standard deviation",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _weights(self) -> tuple[float, float]:
+        """Return lam and rho, with the fixed values of models that lack them."""
+        lam = check_hyperparameter("lam", self.lam) if hasattr(self, "lam") else 0.0
+        rho = check_hyperparameter("rho", self.rho) if hasattr(self, "rho") else 1.0
+        return lam, rho
+
+    def _target_edges(self, m: int) -> int:
+        n_pairs = m * (m - 1) // 2
+        if self.density is not None and self.average_degree is not None:
+            raise ValueError(
+                f"density = {self.density!r} and average_degree = {self.average_degree!r} are two "
+                "ways to say the same thing; give one"
+            )
+        if self.average_degree is not None:
+            degree = check_hyperparameter("average_degree", self.average_degree)
+            if degree > m - 1:
+                raise ValueError(
+                    f"average_degree = {degree:g} is more than the {m - 1} neighbours a node can "
+                    f"have among {m} nodes"
+                )
+            target = degree / (m - 1)
+        else:
+            target = check_fraction(
+                "density", DEFAULT_DENSITY if self.density is None else self.density
+            )
+        return max(1, round(target * n_pairs))
+
+    def _prepare(
+        self, Y: Any, *, K_x: Any = None, K_z: Any = None, x: Any = None, z: Any = None
+    ) -> Prepared:
+        """Check everything before any work starts."""
+        check_option("regulariser", self.regulariser, REGULARISERS)
+        check_option("solver", self.solver, SOLVERS)
+        if not (isinstance(self.max_iter, Integral) and self.max_iter >= 1):
+            raise ValueError(
+                f"max_iter = {self.max_iter!r} must be a whole number of at least 1, such as 100"
+            )
+        if self.psi is not None and (self.density, self.average_degree) != (None, None):
+            raise ValueError(
+                f"psi = {self.psi!r} and a target density were both given; psi sets the density, "
+                "so give one of them"
+            )
+        columns = getattr(Y, "columns", None)
+        names = None if columns is None else check_names(columns, np.shape(Y)[1])
+        array = validate_data(
+            self, Y, dtype=np.float64, ensure_all_finite=False, ensure_min_features=0
+        )
+        values, mask = check_observations(array)
+        n, m = values.shape
+        names = list(range(m)) if names is None else names
+        kernel_x, matrix_x = self._kernel("x", K_x, x, m)
+        kernel_z, matrix_z = self._kernel("z", K_z, z, n)
+        if mask is not None:
+            values, mask = self._fill(values, mask)
+        data = SignalData(
+            values, mask, kernel_eigen(matrix_x, "K_x", m), kernel_eigen(matrix_z, "K_z", n)
+        )
+        options = Options(
+            regulariser=self.regulariser,
+            barrier=check_hyperparameter("barrier", self.barrier),
+            smoothness_scale=1.0 / n if self.average else 1.0,
+            edge_cost=edge_cost_matrix(
+                names, self.allowed_edges, self.forbidden_edges, self.edge_penalty
+            ),
+            tol=check_hyperparameter("tol", self.tol),
+            max_iter=self.max_iter,
+            init=self._initial(m),
+            solve_graph=_graph_solver(self.solver, self.backend),
+        )
+        if options.edge_cost is not None and self.regulariser == "log-degree":
+            check_every_node(np.isfinite(options.edge_cost), names)
+        return Prepared(data, self._spec, options, names, kernel_x, kernel_z)
+
+    def _initial(self, m: int) -> Array | None:
+        if self.init is None:
+            return None
+        L = np.array(self.init, dtype=float)
+        if (
+            L.shape != (m, m)
+            or not np.isfinite(L).all()
+            or max(np.abs(L.sum(axis=1)).max(), np.abs(L - L.T).max()) > 1e-8 * np.abs(L).max()
+        ):
+            raise ValueError(
+                f"init must be a Laplacian of {m} nodes (symmetric, rows summing to zero), got "
+                f"shape {L.shape}; use kgl.laplacian.laplacian_from_adjacency(W)"
+            )
+        return L
+
+    def _fill(self, values: Array, mask: np.ndarray) -> tuple[Array, np.ndarray | None]:
+        """Leave missing entries out of the fit, or take them for zero, as the model says."""
+        return values, mask if self._spec.masked else None
+
+    def _kernel(
+        self, side: str, K: Any, covariates: Any, size: int
+    ) -> tuple[FittedKernel | None, Any]:
+        """Resolve a kernel matrix or covariates of one side, refusing what the model lacks."""
+        used = self._spec.node_kernel if side == "x" else self._spec.observation_kernel
+        if K is None and covariates is None:
+            return None, None
+        given = f"K_{side}" if K is not None else side
+        if not used:
+            other = "KGL or KGLN" if side == "x" else "KGL, KGLO or KGLAgnostic"
+            raise ValueError(
+                f"{self._spec.name} has no kernel over the "
+                f"{'nodes' if side == 'x' else 'observations'}, so {given} cannot be used; "
+                f"leave it out or use {other}"
+            )
+        if K is not None and covariates is not None:
+            raise ValueError(f"both K_{side} and {side} were given; give the kernel or covariates")
+        if K is not None:
+            return None, K
+        spec: Kernel = as_kernel(getattr(self, f"kernel_{side}"))
+        n_rows = np.shape(covariates)[0] if np.ndim(covariates) else 1
+        if n_rows != size:
+            what = "columns (nodes)" if side == "x" else "rows (observations)"
+            raise ValueError(
+                f"{side} has {n_rows} row(s) but Y has {size} {what}; "
+                "give one row of covariates for each"
+            )
+        fitted = spec.fit(covariates)
+        return fitted, fitted.matrix
+
+    # -- what can be asked of a fitted model ----------------------------------------------------
+
+    def coefficients(self) -> Array:
+        r"""Return A (n, m), with :math:`\hat Y = K_z A K_x`.
+
+        It is read off the residuals, :math:`A = (M \circ (Y - \hat Y))
+        (\lambda I + \rho K_x L)^{-1}` for the whitened models, without inverting a kernel.
+
+        Returns
+        -------
+        array (n, m)
+        """
+        check_is_fitted(self, "laplacian_")
+        data, (lam, rho) = self._ready.data, self._point
+        if not self._spec.fitted or lam == 0.0:
+            return self.signals_.copy()
+        residuals = data.Y - self.signals_
+        if data.mask is not None:
+            residuals *= data.mask
+        if self._spec.whitened:
+            system = lam * np.eye(len(self.laplacian_)) + rho * data.K_x.matrix @ self.laplacian_
+            return np.asarray(np.linalg.solve(system.T, residuals.T).T)
+        eigenvalues, U = np.linalg.eigh(self.laplacian_)
+        C = data.K_z.vectors.T @ residuals
+        outside = residuals - data.K_z.vectors @ C
+        inside = (C @ U) / (lam + rho * np.outer(data.K_z.values, np.maximum(eigenvalues, 0.0)))
+        return np.asarray(outside / lam + data.K_z.vectors @ inside @ U.T)
+
+    def predict(self, z: Any = None, x: Any = None, *, K_z: Any = None, K_x: Any = None) -> Array:
+        r"""Evaluate the fitted function :math:`f(z, x)` at new observations and new nodes.
+
+        Parameters
+        ----------
+        z, x : array or DataFrame, optional
+            Covariates of the rows and columns to predict; without them, the ones of the fit.
+        K_z, K_x : array (n_new, n), array (m_new, m), optional
+            Kernel between new and fitted observations (nodes), where the model was fitted with
+            a precomputed kernel.
+
+        Returns
+        -------
+        array (n_new, m_new)
+        """
+        check_is_fitted(self, "laplacian_")
+        if z is None and x is None and K_z is None and K_x is None:
+            return self.signals_.copy()
+        if not self._spec.fitted:
+            raise ValueError("GL fits no function, so there is nothing to predict; use KGL or KGLN")
+        ready = self._ready
+        left = self._cross("z", z, K_z, ready.kernel_z, ready.data.K_z)
+        right = self._cross("x", x, K_x, ready.kernel_x, ready.data.K_x)
+        return np.asarray(left @ self.coefficients() @ right.T)
+
+    def _cross(
+        self, side: str, covariates: Any, K: Any, fitted: FittedKernel | None, own: Any
+    ) -> Array:
+        if covariates is None and K is None:
+            return np.eye(own.size) if own.is_identity else own.matrix
+        if covariates is not None and K is not None:
+            raise ValueError(f"both K_{side} and {side} were given; give the kernel or covariates")
+        what = "nodes" if side == "x" else "observations"
+        if own.is_identity:
+            raise ValueError(
+                f"the model was fitted without information on the {what} (K_{side} is the "
+                f"identity), so new {what} cannot be predicted from covariates; fit with "
+                f"{side}=... or K_{side}=..."
+            )
+        if K is not None:
+            cross = np.asarray(K, dtype=float)
+            if cross.ndim != 2 or cross.shape[1] != own.size:
+                raise ValueError(
+                    f"K_{side} must be (new {what}, {own.size}), one column per fitted one of the "
+                    f"{what}; got shape {cross.shape}"
+                )
+            if not np.isfinite(cross).all():
+                i, j = np.argwhere(~np.isfinite(cross))[0]
+                raise ValueError(
+                    f"K_{side}[{i}, {j}] = {cross[i, j]}; a kernel between new and fitted {what} "
+                    "must be finite"
+                )
+            return cross
+        if fitted is None:
+            raise ValueError(
+                f"the model was fitted with a precomputed K_{side}; pass the kernel between new "
+                f"and fitted {what} as K_{side}, not covariates"
+            )
+        return fitted.cross(covariates)
+
+    def impute(self, Y: Any) -> Any:
+        """Return a copy of the data of the fit with missing entries filled in.
+
+        Parameters
+        ----------
+        Y : array or DataFrame (n, m)
+            The data that were passed to ``fit``.
+
+        Returns
+        -------
+        array or DataFrame (n, m)
+            Observed entries as they are, fitted signals elsewhere.
+        """
+        check_is_fitted(self, "laplacian_")
+        if np.shape(Y) != self.signals_.shape:
+            raise ValueError(
+                f"Y is {np.shape(Y)} but the model was fitted on {self.signals_.shape}; pass the "
+                "same data, or use predict for new rows"
+            )
+        if not self._spec.fitted:
+            raise ValueError("GL fits no signals, so it cannot impute; use GL2Step or KGL")
+        if hasattr(Y, "where"):
+            return Y.where(Y.notna(), self.signals_)
+        values = np.array(Y, dtype=float)
+        return np.where(np.isnan(values), self.signals_, values)
+
+
+def _graph_solver(solver: str, backend: str | None) -> Any:
+    if solver == "newton":
+        if backend is not None:
+            raise ValueError(
+                f"backend = {backend!r} names a CVXPY solver; it goes with solver='cvxpy'"
+            )
+        return graph_step
+    from kgl.solvers.cvxpy_step import cvxpy_graph_step
+
+    formulation = "matrix" if solver == "cvxpy-matrix" else "edges"
+    return partial(cvxpy_graph_step, formulation=formulation, backend=backend)
+
+
+def _psi_for_edges(ready: Prepared, lam: float, rho: float, target: int) -> float:
+    """Find psi for which the graph has ``target`` edges, or as near as it gets.
+
+    The number of edges grows with psi. A coarse grid of psi brackets the target and finer ones
+    close in, each solved as one batch.
+    """
+    # The search counts edges, so it needs a solver whose zeros are zeros, whatever the fit uses.
+    options = replace(ready.options, solve_graph=graph_step)
+    m = ready.data.Y.shape[1]
+    scale = rho * options.smoothness_scale
+    Z = pairwise_sq_distances(ready.data.Y) * scale
+    spread = float(Z[Z > 0].mean()) if (Z > 0).any() else 1.0
+    exponents = np.log10(spread) + np.linspace(-10.0, 4.0, 29)
+    best: tuple[int, float] | None = None
+    for _ in range(8):
+        psi = 10.0**exponents
+        n_points = len(psi)
+        batch = solve_points(
+            ready.data, ready.spec, np.full(n_points, lam), np.full(n_points, rho), psi, options
+        )
+        edges = np.count_nonzero(batch.weights.reshape(n_points, -1), axis=1) // 2
+        k = int(np.argmin(np.abs(edges - target)))
+        gap = abs(int(edges[k]) - target)
+        if best is None or gap < best[0]:
+            best = (gap, float(psi[k]))
+        below = np.flatnonzero(edges < target)
+        low = int(below[-1]) if len(below) else 0
+        high = min(low + 1, n_points - 1)
+        if gap == 0 or low == high or exponents[high] - exponents[low] < 1e-9:
+            break
+        exponents = np.linspace(exponents[low], exponents[high], 12)
+    assert best is not None
+    gap, psi_best = best
+    n_pairs = m * (m - 1) // 2
+    if gap > max(1, round(0.02 * n_pairs)):
+        warnings.warn(
+            f"no psi gives a graph of {target} edges; the nearest differs by {gap} of {n_pairs} "
+            "pairs (equal distances enter the graph together)",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return psi_best
