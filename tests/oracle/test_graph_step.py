@@ -16,7 +16,7 @@ from kgl.problem import graph_penalty, kkt_residual
 from kgl.solvers.graph_step import GraphStep, graph_step
 
 SIZES = (2, 3, 5, 20, 100, 500)
-#: What the project promises (issue 2, bar 1); the log-degree multipliers cancel more digits.
+#: What the project promises; the log-degree multipliers cancel more digits.
 BAR = {"frobenius": 1e-10, "log-degree": 1e-9}
 
 

@@ -394,7 +394,7 @@ def test_the_default_tolerance_is_tight_enough(
     model: str, step: type[CoefficientStep | ResidualStep]
 ) -> None:
     # Weak regularisation is where conjugate gradients lose most between residual and solution:
-    # prior variances of about 1e5, two entries in five missing. The bar is 1e-8 (issue 2, bar 2).
+    # prior variances of about 1e5, two entries in five missing. The bar is 1e-8.
     spec = MODELS[model]
     for seed in range(25):
         rng = np.random.default_rng(seed)
