@@ -10,6 +10,7 @@ import numpy as np
 from kgl.laplacian import Array
 
 __all__ = [
+    "align",
     "check_every_node",
     "check_fraction",
     "check_hyperparameter",
@@ -85,6 +86,38 @@ def check_names(columns: Iterable[Any], m: int) -> list[Any]:
             )
         seen.add(name)
     return names
+
+
+def align(table: Any, labels: list[Any] | None, what: str, *, square: bool = False) -> Any:
+    """Put the rows of a DataFrame in the order of ``labels``, where its index names them.
+
+    A table whose index holds other labels (say 0, 1, 2, ...) is taken in the order it has. With
+    ``square`` the columns are put in order too, as those of a kernel matrix.
+    """
+    if labels is None or not hasattr(table, "index") or not hasattr(table, "loc"):
+        return table
+    rows = list(table.index)
+    if rows != labels and len(rows) == len(labels) and set(rows) == set(labels):
+        table = table.loc[labels]
+    if square and list(table.columns) != labels and set(table.columns) == set(labels):
+        table = table[labels]
+    shared = set(rows) & set(labels)
+    if shared and set(rows) != set(labels) and not _counts(rows):
+        stray = next(r for r in rows if r not in set(labels)) if set(rows) - set(labels) else None
+        missing = next((name for name in labels if name not in shared), None)
+        raise ValueError(
+            f"the rows of {what} and of the data it describes do not match: {what} "
+            + (f"has {stray!r}, which the data lack" if stray is not None else "")
+            + (" and " if stray is not None and missing is not None else "")
+            + (f"lacks {missing!r}" if missing is not None else "")
+            + f"; give {what} one row for each, or reset its index to match by position"
+        )
+    return table
+
+
+def _counts(labels: list[Any]) -> bool:
+    """Whether labels are 0, 1, 2, ...: an index that nobody set."""
+    return labels == list(range(len(labels)))
 
 
 def check_observations(Y: Array) -> tuple[Array, np.ndarray | None]:

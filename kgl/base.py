@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kgl._docstrings import documented
 from kgl._validation import (
+    align,
     check_every_node,
     check_fraction,
     check_hyperparameter,
@@ -24,7 +25,7 @@ from kgl._validation import (
     edge_cost_matrix,
 )
 from kgl.export import GraphExport
-from kgl.kernels import RBF, FittedKernel, Kernel, as_kernel, kernel_eigen
+from kgl.kernels import RBF, FittedKernel, Kernel, LaplacianKernel, as_kernel, kernel_eigen
 from kgl.laplacian import Array, laplacian_from_adjacency, pairwise_sq_distances
 from kgl.problem import PARTS, ModelSpec
 from kgl.solvers.alternating import Options, solve_points
@@ -212,8 +213,10 @@ class GraphLearner(GraphExport, BaseEstimator):
         values, mask = check_observations(array)
         n, m = values.shape
         names = list(range(m)) if names is None else names
-        kernel_x, matrix_x = self._kernel("x", K_x, x, m)
-        kernel_z, matrix_z = self._kernel("z", K_z, z, n)
+        given_names = None if columns is None else names
+        index = list(Y.index) if hasattr(Y, "loc") and Y.index.is_unique else None
+        kernel_x, matrix_x = self._kernel("x", K_x, x, m, given_names)
+        kernel_z, matrix_z = self._kernel("z", K_z, z, n, index)
         if mask is not None:
             values, mask = self._fill(values, mask)
         data = SignalData(
@@ -224,7 +227,10 @@ class GraphLearner(GraphExport, BaseEstimator):
             barrier=check_hyperparameter("barrier", self.barrier),
             smoothness_scale=1.0 / n if self.average else 1.0,
             edge_cost=edge_cost_matrix(
-                names, self.allowed_edges, self.forbidden_edges, self.edge_penalty
+                names,
+                self.allowed_edges,
+                self.forbidden_edges,
+                align(self.edge_penalty, given_names, "edge_penalty", square=True),
             ),
             tol=check_hyperparameter("tol", self.tol),
             max_iter=self.max_iter,
@@ -255,12 +261,15 @@ class GraphLearner(GraphExport, BaseEstimator):
         return values, mask if self._spec.masked else None
 
     def _kernel(
-        self, side: str, K: Any, covariates: Any, size: int
+        self, side: str, K: Any, covariates: Any, size: int, labels: list[Any] | None
     ) -> tuple[FittedKernel | None, Any]:
         """Resolve a kernel matrix or covariates of one side, refusing what the model lacks."""
         used = self._spec.node_kernel if side == "x" else self._spec.observation_kernel
         if K is None and covariates is None:
-            return None, None
+            spec = getattr(self, f"kernel_{side}", None)
+            if not isinstance(spec, LaplacianKernel):
+                return None, None
+            covariates = np.arange(len(spec.L))  # a graph is its own side information
         given = f"K_{side}" if K is not None else side
         if not used:
             other = "KGL or KGLN" if side == "x" else "KGL, KGLO or KGLAgnostic"
@@ -272,8 +281,9 @@ class GraphLearner(GraphExport, BaseEstimator):
         if K is not None and covariates is not None:
             raise ValueError(f"both K_{side} and {side} were given; give the kernel or covariates")
         if K is not None:
-            return None, K
-        spec: Kernel = as_kernel(getattr(self, f"kernel_{side}"))
+            return None, align(K, labels, f"K_{side}", square=True)
+        kernel: Kernel = as_kernel(getattr(self, f"kernel_{side}"))
+        covariates = align(covariates, labels, side)
         n_rows = np.shape(covariates)[0] if np.ndim(covariates) else 1
         if n_rows != size:
             what = "columns (nodes)" if side == "x" else "rows (observations)"
@@ -281,7 +291,10 @@ class GraphLearner(GraphExport, BaseEstimator):
                 f"{side} has {n_rows} row(s) but Y has {size} {what}; "
                 "give one row of covariates for each"
             )
-        fitted = spec.fit(covariates)
+        try:
+            fitted = kernel.fit(covariates)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"covariates {side}: {error}") from error
         return fitted, fitted.matrix
 
     # -- what can be asked of a fitted model ----------------------------------------------------

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["GraphExport"]
 
 
+#: Weights below this share of the largest are the dust of an inexact solver, not edges. The
+#: exact solver leaves none.
+DUST = 1e-8
+
+
 class GraphExport:
     """Mixin that turns ``weights_`` and ``node_names_`` into other people's graph types."""
 
@@ -25,16 +30,20 @@ class GraphExport:
     edge_scores_: Array
     node_names_: list[Any]
 
+    def _clean_weights(self) -> Array:
+        check_is_fitted(self, "weights_")
+        return np.where(self.weights_ > DUST * self.weights_.max(), self.weights_, 0.0)
+
     def to_networkx(self) -> nx.Graph:
         """Return a weighted :class:`networkx.Graph` with node names, isolated nodes included."""
         import networkx as nx
 
-        check_is_fitted(self, "weights_")
+        weights = self._clean_weights()
         graph = nx.Graph()
         graph.add_nodes_from(self.node_names_)
-        rows, cols = np.nonzero(np.triu(self.weights_, 1))
+        rows, cols = np.nonzero(np.triu(weights, 1))
         graph.add_weighted_edges_from(
-            (self.node_names_[i], self.node_names_[j], float(self.weights_[i, j]))
+            (self.node_names_[i], self.node_names_[j], float(weights[i, j]))
             for i, j in zip(rows, cols, strict=True)
         )
         return graph
@@ -43,8 +52,7 @@ class GraphExport:
         """Return the adjacency matrix as a :class:`scipy.sparse.csr_array`, nodes in order."""
         from scipy.sparse import csr_array
 
-        check_is_fitted(self, "weights_")
-        return csr_array(self.weights_)
+        return csr_array(self._clean_weights())
 
     def to_edges(self, *, all_pairs: bool = False) -> pd.DataFrame:
         """Return a DataFrame of edges (source, target, weight, score), heaviest first.
@@ -61,13 +69,13 @@ class GraphExport:
                 "to_edges needs pandas: pip install 'kernel-graph-learning[frame]'"
             ) from error
 
-        check_is_fitted(self, "weights_")
-        rows, cols = np.triu_indices(len(self.weights_), 1)
+        weights = self._clean_weights()
+        rows, cols = np.triu_indices(len(weights), 1)
         frame = pd.DataFrame(
             {
                 "source": [self.node_names_[i] for i in rows],
                 "target": [self.node_names_[j] for j in cols],
-                "weight": self.weights_[rows, cols],
+                "weight": weights[rows, cols],
                 "score": self.edge_scores_[rows, cols],
             }
         )
@@ -79,5 +87,4 @@ class GraphExport:
         """Draw the graph; see :func:`kgl.plotting.plot_graph` for the options."""
         from kgl.plotting import plot_graph
 
-        check_is_fitted(self, "weights_")
-        return plot_graph(self.weights_, names=self.node_names_, ax=ax, **options)
+        return plot_graph(self._clean_weights(), names=self.node_names_, ax=ax, **options)

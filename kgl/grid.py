@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from kgl._validation import check_hyperparameter
 from kgl.laplacian import (
@@ -246,7 +248,16 @@ def fit_grid(
         chunks.append(chunk)
         if progress is not None:
             progress(part.stop, n_points)
-    return _concatenate(chunks, params)
+    result = _concatenate(chunks, params)
+    left = int(np.count_nonzero(~result.converged))
+    if left:
+        warnings.warn(
+            f"{left} of {n_points} grid points did not converge in max_iter = "
+            f"{estimator.max_iter} outer iterations (see converged); raise max_iter",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return result
 
 
 def _axes(model: type[GraphLearner], given: dict[str, Any]) -> dict[str, Array]:

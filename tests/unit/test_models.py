@@ -713,3 +713,51 @@ def test_a_second_fit_forgets_the_first() -> None:
     assert np.array_equal(fit.weights_, fresh.weights_)
     assert fit.node_names_ == fresh.node_names_
     assert fit.n_features_in_ == M
+
+
+def test_tables_are_matched_by_name_whatever_their_order() -> None:
+    data = kgl.datasets.make_stations(7, 20)
+    settings: dict[str, Any] = {"lam": 0.1, "rho": 0.1, "psi": 1.0}
+    expected = kgl.KGL(**settings).fit(data.Y, x=data.x, z=data.z)
+    shuffled = kgl.KGL(**settings).fit(
+        data.Y, x=data.x.iloc[::-1], z=data.z.sample(frac=1.0, random_state=0)
+    )
+    np.testing.assert_array_equal(shuffled.weights_, expected.weights_)
+    K_x = pd.DataFrame(
+        kgl.kernels.RBF(gamma=0.01)(data.x.to_numpy()), index=data.x.index, columns=data.x.index
+    )
+    by_name = kgl.KGLN(**settings).fit(data.Y, K_x=K_x.iloc[::-1, ::-1])
+    np.testing.assert_array_equal(
+        by_name.weights_, kgl.KGLN(**settings).fit(data.Y, K_x=K_x.to_numpy()).weights_
+    )
+    by_position = kgl.KGL(**settings).fit(data.Y, x=data.x.reset_index(drop=True), z=data.z)
+    np.testing.assert_array_equal(by_position.weights_, expected.weights_)
+    other = data.x.rename(index={data.x.index[2]: "Elsewhere"})
+    with pytest.raises(ValueError, match=r"x has 'Elsewhere'.*one row for each"):
+        kgl.KGL(**settings).fit(data.Y, x=other)
+
+
+def test_a_graph_kernel_needs_no_covariates() -> None:
+    data = kgl.simulate.make_dataset("er", m=8, n=30)
+    spec = kgl.kernels.LaplacianKernel(data.L, alpha=100.0)
+    alone = kgl.KGLN(psi=0.01, kernel_x=spec).fit(data.Y)
+    given = kgl.KGLN(psi=0.01).fit(data.Y, K_x=data.K_x)
+    np.testing.assert_allclose(alone.weights_, given.weights_, atol=1e-10)
+    with pytest.raises(ValueError, match=r"x has 8 row.*5 columns"):
+        kgl.KGLN(psi=0.01, kernel_x=spec).fit(data.Y[:, :5])
+
+
+def test_the_dust_of_an_inexact_solver_is_no_edge() -> None:
+    data = kgl.simulate.make_dataset("er", m=8, n=30)
+    exact = kgl.GL(density=0.3).fit(data.Y)
+    inexact = kgl.GL(psi=exact.psi_, solver="cvxpy").fit(data.Y)
+    assert len(inexact.to_edges()) == len(exact.to_edges())
+    assert inexact.to_sparse().nnz == exact.to_sparse().nnz
+    assert inexact.to_networkx().number_of_edges() == exact.to_networkx().number_of_edges()
+
+
+def test_a_grid_says_how_many_points_did_not_converge() -> None:
+    data = kgl.simulate.make_dataset("er", m=8, n=30)
+    axes: dict[str, Any] = {"rho": [0.1, 10.0], "psi": [1e-3, 1e-2]}
+    with pytest.warns(ConvergenceWarning, match=r"of 4 grid points did not converge.*max_iter"):
+        kgl.fit_grid(kgl.GL2Step, data.Y, **axes, max_iter=1)
