@@ -100,7 +100,7 @@ def main() -> None:
     for folder in ("results", "figures"):
         (ROOT / folder).mkdir(exist_ok=True)
     frame.to_csv(ROOT / "results" / "h1_replicates.csv", index=False)
-    table.to_csv(ROOT / "figures" / "h1_sparsity.csv", index=False, float_format="%.4f")
+    table.to_csv(ROOT / "figures" / "h1_sparsity.csv", index=False, float_format="%.6g")
     style.use()
     draw(table).savefig(ROOT / "figures" / "h1_sparsity.png", dpi=200)
     print(table.to_string(index=False, float_format=lambda v: f"{v:.3g}"))

@@ -11,7 +11,9 @@ from kgl.laplacian import Array
 
 __all__ = [
     "align",
+    "as_floats",
     "check_every_node",
+    "check_flag",
     "check_fraction",
     "check_hyperparameter",
     "check_names",
@@ -91,10 +93,10 @@ def check_names(columns: Iterable[Any], m: int) -> list[Any]:
 def align(table: Any, labels: list[Any] | None, what: str, *, square: bool = False) -> Any:
     """Put the rows of a DataFrame in the order of ``labels``, where its index names them.
 
-    A table whose index holds other labels (say 0, 1, 2, ...) is taken in the order it has. With
-    ``square`` the columns are put in order too, as those of a kernel matrix.
+    Where the data or the table has no labels but 0, 1, 2, ..., rows are matched by position.
+    With ``square`` the columns are put in order too, as those of a kernel matrix.
     """
-    if labels is None or not hasattr(table, "index") or not hasattr(table, "loc"):
+    if labels is None or _counts(labels) or not hasattr(table, "loc"):
         return table
     rows = list(table.index)
     if rows != labels and len(rows) == len(labels) and set(rows) == set(labels):
@@ -118,6 +120,22 @@ def align(table: Any, labels: list[Any] | None, what: str, *, square: bool = Fal
 def _counts(labels: list[Any]) -> bool:
     """Whether labels are 0, 1, 2, ...: an index that nobody set."""
     return labels == list(range(len(labels)))
+
+
+def as_floats(Y: Any) -> Array:
+    """Return a new float array in which whatever the container calls missing is NaN."""
+    if np.ma.isMaskedArray(Y):
+        return np.asarray(np.ma.filled(Y.astype(float), np.nan))
+    if hasattr(Y, "to_numpy") and hasattr(Y, "columns"):
+        return np.array(Y.to_numpy(dtype=float, na_value=np.nan))
+    return np.array(Y, dtype=float)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return a bool, refusing other values, such as "no", that Python would take for true."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} = {value!r} must be True or False")
+    return bool(value)
 
 
 def check_observations(Y: Array) -> tuple[Array, np.ndarray | None]:

@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kgl._docstrings import documented
 from kgl._validation import (
     align,
+    as_floats,
     check_every_node,
+    check_flag,
     check_fraction,
     check_hyperparameter,
     check_names,
@@ -24,9 +26,10 @@ from kgl._validation import (
     check_option,
     edge_cost_matrix,
 )
+from kgl.density import psi_for_edges
 from kgl.export import GraphExport
 from kgl.kernels import RBF, FittedKernel, Kernel, LaplacianKernel, as_kernel, kernel_eigen
-from kgl.laplacian import Array, laplacian_from_adjacency, pairwise_sq_distances
+from kgl.laplacian import Array, laplacian_from_adjacency
 from kgl.problem import PARTS, ModelSpec
 from kgl.solvers.alternating import Options, solve_points
 from kgl.solvers.graph_step import graph_step
@@ -52,6 +55,7 @@ class Prepared:
     names: list[Any]
     kernel_x: FittedKernel | None
     kernel_z: FittedKernel | None
+    informed: dict[str, bool]
 
 
 @documented
@@ -120,8 +124,21 @@ class GraphLearner(GraphExport, BaseEstimator):
         ready = self._prepare(Y, K_x=K_x, K_z=K_z, x=x, z=z)
         lam, rho = self._weights()
         psi = self.psi
+        if psi is None and self.regulariser == "log-degree" and self._spec.fitted:
+            raise ValueError(
+                f"{self._spec.name} with regulariser='log-degree' needs psi: smooth signals and "
+                "heavy edges make the barrier as small as one likes, so no density determines "
+                "psi; give psi, or use GL or regulariser='frobenius'"
+            )
         if psi is None:
-            psi = _psi_for_edges(ready, lam, rho, self._target_edges(len(ready.names)))
+            psi = psi_for_edges(
+                ready.data,
+                ready.spec,
+                ready.options,
+                lam,
+                rho,
+                self._target_edges(len(ready.names)),
+            )
         else:
             psi = check_hyperparameter("psi", psi)
         options = replace(ready.options, signals=True, history=True)
@@ -196,7 +213,8 @@ class GraphLearner(GraphExport, BaseEstimator):
         """Check everything before any work starts."""
         check_option("regulariser", self.regulariser, REGULARISERS)
         check_option("solver", self.solver, SOLVERS)
-        if not (isinstance(self.max_iter, Integral) and self.max_iter >= 1):
+        whole = isinstance(self.max_iter, Integral) and not isinstance(self.max_iter, bool)
+        if not (whole and self.max_iter >= 1):
             raise ValueError(
                 f"max_iter = {self.max_iter!r} must be a whole number of at least 1, such as 100"
             )
@@ -205,6 +223,8 @@ class GraphLearner(GraphExport, BaseEstimator):
                 f"psi = {self.psi!r} and a target density were both given; psi sets the density, "
                 "so give one of them"
             )
+        if np.ma.isMaskedArray(Y):
+            Y = as_floats(Y)
         columns = getattr(Y, "columns", None)
         names = None if columns is None else check_names(columns, np.shape(Y)[1])
         array = validate_data(
@@ -225,11 +245,11 @@ class GraphLearner(GraphExport, BaseEstimator):
         options = Options(
             regulariser=self.regulariser,
             barrier=check_hyperparameter("barrier", self.barrier),
-            smoothness_scale=1.0 / n if self.average else 1.0,
+            smoothness_scale=1.0 / n if check_flag("average", self.average) else 1.0,
             edge_cost=edge_cost_matrix(
                 names,
-                self.allowed_edges,
-                self.forbidden_edges,
+                align(self.allowed_edges, given_names, "allowed_edges", square=True),
+                align(self.forbidden_edges, given_names, "forbidden_edges", square=True),
                 align(self.edge_penalty, given_names, "edge_penalty", square=True),
             ),
             tol=check_hyperparameter("tol", self.tol),
@@ -239,7 +259,8 @@ class GraphLearner(GraphExport, BaseEstimator):
         )
         if options.edge_cost is not None and self.regulariser == "log-degree":
             check_every_node(np.isfinite(options.edge_cost), names)
-        return Prepared(data, self._spec, options, names, kernel_x, kernel_z)
+        informed = {"x": matrix_x is not None, "z": matrix_z is not None}
+        return Prepared(data, self._spec, options, names, kernel_x, kernel_z, informed)
 
     def _initial(self, m: int) -> Array | None:
         if self.init is None:
@@ -249,9 +270,12 @@ class GraphLearner(GraphExport, BaseEstimator):
             L.shape != (m, m)
             or not np.isfinite(L).all()
             or max(np.abs(L.sum(axis=1)).max(), np.abs(L - L.T).max()) > 1e-8 * np.abs(L).max()
+            or (L - np.diag(np.diag(L))).max() > 0
+            or np.trace(L) <= 0
         ):
             raise ValueError(
-                f"init must be a Laplacian of {m} nodes (symmetric, rows summing to zero), got "
+                f"init must be a Laplacian of {m} nodes (symmetric, rows summing to zero, "
+                f"no positive entry off the diagonal, not zero), got "
                 f"shape {L.shape}; use kgl.laplacian.laplacian_from_adjacency(W)"
             )
         return L
@@ -269,7 +293,8 @@ class GraphLearner(GraphExport, BaseEstimator):
             spec = getattr(self, f"kernel_{side}", None)
             if not isinstance(spec, LaplacianKernel):
                 return None, None
-            covariates = np.arange(len(spec.L))  # a graph is its own side information
+            # a graph is its own side information
+            covariates = np.arange(len(spec.L)) if spec.nodes is None else (labels or spec.nodes)
         given = f"K_{side}" if K is not None else side
         if not used:
             other = "KGL or KGLN" if side == "x" else "KGL, KGLO or KGLAgnostic"
@@ -348,17 +373,20 @@ class GraphLearner(GraphExport, BaseEstimator):
         ready = self._ready
         left = self._cross("z", z, K_z, ready.kernel_z, ready.data.K_z)
         right = self._cross("x", x, K_x, ready.kernel_x, ready.data.K_x)
-        return np.asarray(left @ self.coefficients() @ right.T)
+        values = self.coefficients()
+        values = values if left is None else left @ values
+        return np.asarray(values if right is None else values @ right.T)
 
     def _cross(
         self, side: str, covariates: Any, K: Any, fitted: FittedKernel | None, own: Any
-    ) -> Array:
+    ) -> Array | None:
+        """Return the kernel between new and fitted rows or columns, None for the identity."""
         if covariates is None and K is None:
-            return np.eye(own.size) if own.is_identity else own.matrix
+            return None if own.is_identity else np.asarray(own.matrix)
         if covariates is not None and K is not None:
             raise ValueError(f"both K_{side} and {side} were given; give the kernel or covariates")
         what = "nodes" if side == "x" else "observations"
-        if own.is_identity:
+        if not self._ready.informed[side]:
             raise ValueError(
                 f"the model was fitted without information on the {what} (K_{side} is the "
                 f"identity), so new {what} cannot be predicted from covariates; fit with "
@@ -406,9 +434,9 @@ class GraphLearner(GraphExport, BaseEstimator):
             )
         if not self._spec.fitted:
             raise ValueError("GL fits no signals, so it cannot impute; use GL2Step or KGL")
-        if hasattr(Y, "where"):
-            return Y.where(Y.notna(), self.signals_)
-        values = np.array(Y, dtype=float)
+        if hasattr(Y, "loc"):
+            return Y.astype(float).where(Y.notna(), self.signals_)
+        values = as_floats(Y)
         return np.where(np.isnan(values), self.signals_, values)
 
 
@@ -423,47 +451,3 @@ def _graph_solver(solver: str, backend: str | None) -> Any:
 
     formulation = "matrix" if solver == "cvxpy-matrix" else "edges"
     return partial(cvxpy_graph_step, formulation=formulation, backend=backend)
-
-
-def _psi_for_edges(ready: Prepared, lam: float, rho: float, target: int) -> float:
-    """Find psi for which the graph has ``target`` edges, or as near as it gets.
-
-    The number of edges grows with psi. A coarse grid of psi brackets the target and finer ones
-    close in, each solved as one batch.
-    """
-    # The search counts edges, so it needs a solver whose zeros are zeros, whatever the fit uses.
-    options = replace(ready.options, solve_graph=graph_step)
-    m = ready.data.Y.shape[1]
-    scale = rho * options.smoothness_scale
-    Z = pairwise_sq_distances(ready.data.Y) * scale
-    spread = float(Z[Z > 0].mean()) if (Z > 0).any() else 1.0
-    exponents = np.log10(spread) + np.linspace(-10.0, 4.0, 29)
-    best: tuple[int, float] | None = None
-    for _ in range(8):
-        psi = 10.0**exponents
-        n_points = len(psi)
-        batch = solve_points(
-            ready.data, ready.spec, np.full(n_points, lam), np.full(n_points, rho), psi, options
-        )
-        edges = np.count_nonzero(batch.weights.reshape(n_points, -1), axis=1) // 2
-        k = int(np.argmin(np.abs(edges - target)))
-        gap = abs(int(edges[k]) - target)
-        if best is None or gap < best[0]:
-            best = (gap, float(psi[k]))
-        below = np.flatnonzero(edges < target)
-        low = int(below[-1]) if len(below) else 0
-        high = min(low + 1, n_points - 1)
-        if gap == 0 or low == high or exponents[high] - exponents[low] < 1e-9:
-            break
-        exponents = np.linspace(exponents[low], exponents[high], 12)
-    assert best is not None
-    gap, psi_best = best
-    n_pairs = m * (m - 1) // 2
-    if gap > max(1, round(0.02 * n_pairs)):
-        warnings.warn(
-            f"no psi gives a graph of {target} edges; the nearest differs by {gap} of {n_pairs} "
-            "pairs (equal distances enter the graph together)",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-    return psi_best

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kgl._optional import import_optional
 from kgl.kernels import RBF
 from kgl.seeding import stream
 from kgl.simulate import missing_mask, smooth_signals
@@ -74,8 +75,7 @@ def make_stations(m: int = 24, n: int = 72, *, missing: float = 0.2, seed: int =
     >>> data.Y.shape, round(float(data.Y.isna().mean().mean()), 1)
     ((72, 24), 0.2)
     """
-    import pandas as pd
-
+    pd = import_optional("pandas", "frame", "make_stations")
     names = [(a + b).capitalize() for b in _ENDINGS for a in _SYLLABLES]
     if not 2 <= m <= len(names):
         raise ValueError(f"m = {m} stations; there are names for 2 to {len(names)}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from kgl._optional import import_optional
 from kgl.laplacian import Array
 
 if TYPE_CHECKING:
@@ -62,16 +63,10 @@ class GraphExport:
         all_pairs : bool
             Whether to list the pairs without an edge too, ordered by score.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_edges needs pandas: pip install 'kernel-graph-learning[frame]'"
-            ) from error
-
+        pandas = import_optional("pandas", "frame", "to_edges")
         weights = self._clean_weights()
         rows, cols = np.triu_indices(len(weights), 1)
-        frame = pd.DataFrame(
+        frame: pd.DataFrame = pandas.DataFrame(
             {
                 "source": [self.node_names_[i] for i in rows],
                 "target": [self.node_names_[j] for j in cols],

@@ -5,11 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from kgl._optional import import_optional
 from kgl._validation import check_hyperparameter
 from kgl.laplacian import (
     Array,
@@ -115,13 +117,13 @@ class GridResult:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame with a row per point: hyperparameters, iterations and metrics."""
-        import pandas as pd
-
+        pandas = import_optional("pandas", "frame", "to_frame")
         columns: dict[str, Any] = {**self.params, "n_iter": self.n_iter}
         columns |= {"converged": self.converged, "kkt_residual": self.residual}
         if self.objective_parts is not None:
             columns |= dict(zip(PARTS, self.objective_parts.T, strict=True))
-        return pd.DataFrame({**columns, **self.metrics})
+        frame: pd.DataFrame = pandas.DataFrame({**columns, **self.metrics})
+        return frame
 
 
 def fit_grid(
@@ -186,16 +188,17 @@ def fit_grid(
     >>> grid.shape, grid.weights.shape
     ((2, 3), (6, 10))
     """
-    if not (isinstance(model, type) and issubclass(model, GraphLearner)):
-        raise TypeError(f"model must be an estimator class such as kgl.KGL, got {model!r}")
+    check_model(model)
     for name in ("density", "average_degree"):
         if options.get(name) is not None:
             raise ValueError(
                 f"{name} = {options[name]!r} sets psi, which is an axis of the grid; leave it "
                 "out, or fit one model"
             )
-    if chunk_size is not None and chunk_size < 1:
-        raise ValueError(f"chunk_size = {chunk_size!r} must be at least 1, or None")
+    if chunk_size is not None and not (isinstance(chunk_size, Integral) and chunk_size >= 1):
+        raise ValueError(
+            f"chunk_size = {chunk_size!r} must be at least 1, or None; give a whole number"
+        )
     axes = _axes(model, {"lam": lam, "rho": rho, "psi": psi})
     estimator = model(**options)
     ready = estimator._prepare(Y, K_x=K_x, K_z=K_z, x=x, z=z)
@@ -258,6 +261,12 @@ def fit_grid(
             stacklevel=2,
         )
     return result
+
+
+def check_model(model: Any) -> None:
+    """Refuse what is not an estimator class."""
+    if not (isinstance(model, type) and issubclass(model, GraphLearner)):
+        raise TypeError(f"model must be an estimator class such as kgl.KGL, got {model!r}")
 
 
 def _axes(model: type[GraphLearner], given: dict[str, Any]) -> dict[str, Array]:

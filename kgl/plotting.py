@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgl._optional import import_optional
 from kgl.laplacian import Array
 
 if TYPE_CHECKING:
@@ -54,13 +55,8 @@ def plot_graph(
     -------
     matplotlib Axes
     """
-    try:
-        import matplotlib.pyplot as plt
-        from matplotlib.collections import LineCollection
-    except ImportError as error:
-        raise ImportError(
-            "plotting needs matplotlib: pip install 'kernel-graph-learning[plot]'"
-        ) from error
+    plt = import_optional("matplotlib.pyplot", "plot", "plotting")
+    from matplotlib.collections import LineCollection
 
     m = len(W)
     names = list(range(m)) if names is None else list(names)

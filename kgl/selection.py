@@ -8,17 +8,19 @@ sets psi, on which predictions hardly depend, by a target density or by the stab
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from kgl._validation import check_fraction, check_option
-from kgl.grid import GridResult, fit_grid
+from kgl._validation import as_floats, check_option
+from kgl.grid import GridResult, check_model, fit_grid
 from kgl.laplacian import Array
 from kgl.metrics import aps_many, sse_many
-from kgl.models import DEFAULT_DENSITY, GraphLearner
+from kgl.models import GraphLearner
 
 __all__ = ["HeldOut", "Oracle", "hold_out", "select_held_out", "select_oracle"]
 
@@ -45,7 +47,9 @@ class Oracle:
     values: Array
 
 
-def select_oracle(grid: GridResult, W_true: Array, metric: str = "aps") -> Oracle:
+def select_oracle(
+    grid: GridResult, W_true: Array, metric: str = "aps", *, normalise: bool = False
+) -> Oracle:
     """Pick the grid point with the best metric against the true graph.
 
     Parameters
@@ -57,6 +61,9 @@ def select_oracle(grid: GridResult, W_true: Array, metric: str = "aps") -> Oracl
     metric : {"aps", "aps_scores", "sse"}
         Average precision of the weights (highest), of the untied scores (highest), or the
         normalised squared error of the weights (lowest).
+    normalise : bool
+        With "sse": scale each graph to the total weight of the truth first, as graphs of the
+        log-degree penalty need; average precision does not depend on the scale.
 
     Returns
     -------
@@ -66,7 +73,7 @@ def select_oracle(grid: GridResult, W_true: Array, metric: str = "aps") -> Oracl
     if grid.weights is None or grid.scores is None:
         raise ValueError("the grid has no weights; call fit_grid with keep=True")
     if metric == "sse":
-        values = sse_many(W_true, grid.weights)
+        values = sse_many(W_true, grid.weights, normalise=normalise)
         index = int(np.argmin(values))
     else:
         untied = metric == "aps_scores"
@@ -114,8 +121,11 @@ def hold_out(mask: np.ndarray, n_folds: int, rng: np.random.Generator) -> list[n
     each training set: entries whose removal would empty one are never held out.
     """
     n_observed = int(mask.sum())
-    if n_folds < 2 or n_folds > n_observed:
-        raise ValueError(f"n_folds = {n_folds} must lie between 2 and {n_observed}, the entries")
+    if not (isinstance(n_folds, Integral) and 2 <= n_folds <= n_observed):
+        raise ValueError(
+            f"n_folds = {n_folds!r} must lie between 2 and {n_observed}, the entries; give a whole "
+            "number such as 5"
+        )
     rows, cols = np.nonzero(mask)
     order = rng.permutation(n_observed)
     folds: list[np.ndarray] = []
@@ -139,9 +149,9 @@ def hold_out(mask: np.ndarray, n_folds: int, rng: np.random.Generator) -> list[n
 
 def _hide(Y: Any, held: np.ndarray) -> Any:
     """Return a copy of the data without the held-out entries, node names kept."""
-    if hasattr(Y, "columns") and hasattr(Y, "mask"):
+    if hasattr(Y, "columns"):
         return Y.mask(held)
-    return np.where(held, np.nan, np.asarray(Y, dtype=float))
+    return np.where(held, np.nan, as_floats(Y))
 
 
 def select_held_out(
@@ -156,7 +166,8 @@ def select_held_out(
     rho: Sequence[float] | Array | None = None,
     psi: Sequence[float] | Array | None = None,
     graph: str = "density",
-    density: float = DEFAULT_DENSITY,
+    density: float | None = None,
+    average_degree: float | None = None,
     max_instability: float = 0.05,
     n_folds: int = 5,
     seed: int | np.random.Generator = 0,
@@ -168,13 +179,16 @@ def select_held_out(
     Parameters
     ----------
     model, Y, K_x, K_z, x, z, lam, rho, psi, **options
-        As for :func:`kgl.fit_grid`. The model must predict, so GL cannot be chosen this way.
+        As for :func:`kgl.fit_grid`. The model must predict entries that it leaves out of the fit:
+        GL predicts nothing and GL2Step takes them for zero, so both are refused.
     graph : {"density", "stability", "mse"}
-        How psi is set once (lam, rho) are chosen: to reach ``density``; as the densest graph
-        whose edges disagree between folds by no more than ``max_instability`` on average
-        (2 p (1 - p), with p the share of folds that have the edge); or by the error alone.
-    density : float
-        Share of pairs that are edges, with ``graph="density"``.
+        How psi is set once (lam, rho) are chosen: to reach ``density`` or ``average_degree``; as
+        the densest graph, not complete, before edges disagree between folds by more than
+        ``max_instability`` on average (2 p (1 - p), with p the share of folds that have the
+        edge), or where they disagree most if that is never too much; or by the error alone.
+    density, average_degree : float, optional
+        Share of pairs that are edges, or edges per node, with ``graph="density"``; a density of
+        0.3 if neither is given.
     max_instability : float
         Tolerated disagreement, with ``graph="stability"``.
     n_folds : int
@@ -189,17 +203,35 @@ def select_held_out(
     HeldOut
     """
     check_option("graph", graph, ("density", "stability", "mse"))
-    check_fraction("density", density)
+    check_model(model)
     if not model._spec.fitted:
         raise ValueError(
             "GL predicts nothing, so held-out entries cannot choose its psi; "
             "give GL(density=...) a target density instead"
         )
-    values = np.array(Y, dtype=float)
+    if not model._spec.masked:
+        raise ValueError(
+            f"{model._spec.name} takes held-out entries for zero, so their error says nothing; "
+            f"give {model.__name__}(density=...) a target density, or use KGLN without a kernel, "
+            "its counterpart that leaves entries out"
+        )
+    target: dict[str, Any] = {"density": density, "average_degree": average_degree}
+    given = [f"{name} = {value!r}" for name, value in target.items() if value is not None]
+    if graph != "density" and given:
+        raise ValueError(
+            f"{given[0]} goes with graph='density', but graph = {graph!r} sets psi; leave one out"
+        )
+    if graph == "density" and options.get("regulariser") == "log-degree":
+        raise ValueError(
+            "regulariser='log-degree' needs psi, which no density determines; choose psi by "
+            "graph='stability' or graph='mse'"
+        )
+    values = as_floats(Y)
+    model(**target)._target_edges(values.shape[-1])  # a bad target is refused before the work
     mask = ~np.isnan(values)
     side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
     folds = hold_out(mask, n_folds, np.random.default_rng(seed))
-    errors, edge_sets = [], []
+    errors = []
     axes: dict[str, Any] = {"lam": lam, "rho": rho, "psi": psi}
     for k, held in enumerate(folds):
 
@@ -221,22 +253,50 @@ def select_held_out(
     if graph == "stability":
         psi_axis = grid.axes["psi"]
         fixed: dict[str, Any] = {name: [best[name]] for name in grid.axes if name != "psi"}
+        # edges are counted, which takes a solver whose zeros are zeros, whatever the fit uses
+        exact = {**options, "solver": "newton", "backend": None}
+        edge_sets, complete = [], np.zeros(len(psi_axis), dtype=bool)
         for held in folds:
-            train = _hide(Y, held)
-            path = fit_grid(model, train, **side, **fixed, psi=psi_axis, **options)
-            assert path.weights is not None
+            path = fit_grid(model, _hide(Y, held), **side, **fixed, psi=psi_axis, **exact)
+            assert path.weights is not None and path.scores is not None
             edge_sets.append(path.weights > 0)
+            complete |= (edge_sets[-1] | np.isneginf(path.scores)).all(axis=1)
         share = np.mean(edge_sets, axis=0)
         instability = 2.0 * np.mean(share * (1.0 - share), axis=1)
-        # The complete graph is perfectly stable and says nothing: as in StARS, walk from sparse
-        # to dense and stop before edges first disagree too much.
-        order = np.argsort(psi_axis)
-        unstable = np.flatnonzero(np.maximum.accumulate(instability[order]) > max_instability)
-        last = (unstable[0] if len(unstable) else len(order)) - 1
-        best["psi"] = float(psi_axis[order[max(last, 0)]])
+        best["psi"] = _stable_psi(psi_axis, instability, complete, max_instability)
     elif graph == "density":
         del best["psi"]
-        options = {**options, "density": density}
+        options = {**options, **target}
     estimator = model(**best, **options).fit(Y, **side)
     params = {**best, "psi": estimator.psi_}
     return HeldOut(estimator, params, mse, se, grid.params, instability)
+
+
+def _stable_psi(
+    psi: Array, instability: Array, complete: np.ndarray, max_instability: float
+) -> float:
+    """Return the psi of the densest graph whose edges can be trusted, as in StARS.
+
+    Dense graphs agree because they have no choice: the complete graph is perfectly stable. So walk
+    from sparse to dense over graphs that are not complete in any fold, and stop before edges
+    first disagree too much; where they never do, stop where they disagree most.
+    """
+    order = np.argsort(psi)
+    walk = order[~complete[order]]
+    if not len(walk):
+        reason, remedy = "is complete in some fold", ""
+    elif instability[walk[0]] > max_instability:
+        reason = f"disagrees between folds by more than max_instability = {max_instability:g}"
+        remedy = " or raise max_instability"
+    else:
+        path = instability[walk]
+        trouble = np.flatnonzero(path > max_instability)
+        last = trouble[0] - 1 if len(trouble) else np.flatnonzero(path == path.max())[-1]
+        return float(psi[walk[last]])
+    sparsest = float(psi[walk[0] if len(walk) else order[0]])
+    warnings.warn(
+        f"no psi of the grid is stable: even the sparsest graph {reason}; psi = {sparsest:g} is "
+        f"taken; extend the grid to smaller psi{remedy}",
+        stacklevel=3,
+    )
+    return sparsest

@@ -128,14 +128,19 @@ def check_cross(K_new: Any, n_train: int, remedy: str) -> FloatArray:
 class KernelEigen:
     """Eigendecomposition ``K = vectors diag(values) vectors'`` over the range of K.
 
-    `values` (r,) are descending and > 0, `vectors` (size, r) orthonormal. `is_identity` says
+    `values` (r,) are descending and > 0. `is_identity` says
     whether K is exactly the identity (no side information), where solvers take a shortcut.
     """
 
     values: FloatArray
-    vectors: FloatArray
+    basis: FloatArray | None  # None for the identity, which is not worth size^2 numbers
     size: int
     is_identity: bool
+
+    @property
+    def vectors(self) -> FloatArray:
+        """Orthonormal eigenvectors (size, r)."""
+        return np.eye(self.size) if self.basis is None else self.basis
 
     @property
     def rank(self) -> int:
@@ -171,7 +176,7 @@ def kernel_eigen(
         raise ValueError(f"rank_tol must be >= 0 and < 1, got {rank_tol!r}")
     matrix, eps = (None, 0.0) if K is None else symmetric_matrix(K, name, size)
     if matrix is None or _is_identity(matrix):
-        return KernelEigen(np.ones(size), np.eye(size), size, True)
+        return KernelEigen(np.ones(size), None, size, True)
     if not matrix.any():
         raise ValueError(
             f"{name} is the zero matrix, under which every signal is 0: pass None (the identity) "

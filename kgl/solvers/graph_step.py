@@ -49,6 +49,8 @@ _ARMIJO = 1e-4
 #: A residual below this that no longer shrinks is rounding, not a failure to converge.
 _ROUNDING = 1e-10
 _MAX_HALVINGS = 60
+#: Distance to the nearest neighbour, in units of sqrt(2 psi beta), above which psi is negligible.
+_FARTHEST = 1e5
 
 
 @dataclass
@@ -84,6 +86,7 @@ class _Point:
     slack: Array  # (G, m, m): s, -inf on the diagonal
     degrees: Array  # (G, m): degrees of w = s_+ / 2
     value: Array  # (G,)
+    size: Array  # (G,): of the terms that value is a sum of, hence of its rounding
     gradient: Array  # (G, k)
 
     def take(self, index: np.ndarray) -> _Point:
@@ -99,12 +102,10 @@ class _Dual(Protocol):
 
     cost: Array
 
-    def start(self) -> Array: ...
     def at(self, dual: Array) -> _Point: ...
     def hessian(self, point: _Point) -> Array: ...
     def longest_step(self, dual: Array, direction: Array) -> Array: ...
     def residual(self, point: _Point) -> Array: ...
-    def rounding(self, point: _Point) -> Array: ...
     def take(self, index: np.ndarray) -> _Dual: ...
 
 
@@ -155,11 +156,13 @@ class _Frobenius:
         d, t = dual[:, :-1], dual[:, -1:]
         m = d.shape[1]
         slack, degrees, edge_part = _slack(self.cost, 0.5 * t - d)
-        value = 0.5 * np.vecdot(d, d) + edge_part - 0.5 * m * t[:, 0]
+        positive = 0.5 * np.vecdot(d, d) + edge_part
+        linear = 0.5 * m * t[:, 0]
         gradient = np.empty_like(dual)
         np.subtract(d, degrees, out=gradient[:, :-1])
         gradient[:, -1] = 0.5 * (degrees.sum(axis=1) - m)
-        return _Point(dual, slack, degrees, value, gradient)
+        size = positive + np.abs(linear)
+        return _Point(dual, slack, degrees, positive - linear, size, gradient)
 
     def hessian(self, point: _Point) -> Array:
         m = point.degrees.shape[1]
@@ -180,9 +183,6 @@ class _Frobenius:
         stationarity /= np.maximum(1.0, point.degrees.max(axis=1))
         return np.maximum(stationarity, 2.0 * np.abs(point.gradient[:, -1]) / m)
 
-    def rounding(self, point: _Point) -> Array:
-        return np.full(len(point.dual), _ROUNDING)
-
     def take(self, index: np.ndarray) -> _Frobenius:
         return _Frobenius(self.cost[index])
 
@@ -191,65 +191,71 @@ class _Frobenius:
 class _LogDegree:
     """Dual of the log-degree problem in the node potentials u > 0.
 
-    Weights, potentials and ``cost`` are in units of sqrt(beta / 2 psi), in which the weight of
-    the logarithm is 1: the solver then sees the same numbers whatever the units of Z.
+    Weights, potentials and costs are in units of sqrt(beta / 2 psi), in which the weight of the
+    logarithm is 1: the solver then sees the same numbers whatever the units of Z. Unknown are the
+    departures of u from a ``base``, whose sums have been taken off the costs: for small psi the
+    weights are tiny differences of large potentials, which are then formed only once.
     """
 
-    cost: Array
+    cost: Array  # c_ij - base_i - base_j
+    base: Array  # (G, m)
 
-    def start(self) -> Array:
-        # Each node alone with its nearest neighbour: u^2 - (c/2) u = 1, an order of magnitude
-        # that holds for costs both far below and far above the barrier.
-        nearest = 0.25 * self.cost.min(axis=-1)
-        dual = nearest + np.sqrt(nearest**2 + 1.0)
-        # Where costs dwarf the barrier (psi -> 0, one or two edges a node) Newton is slow from
-        # there: follow the solution down from a larger psi, a decade at a time.
-        ratio = np.median(nearest, axis=1) ** 2
-        decades = np.ceil(np.log10(np.maximum(ratio / 10.0, 1.0)))
-        for decade in range(int(decades.max()), 0, -1):
-            factor = 10.0 ** (0.5 * np.minimum(decade, decades))
-            eased = _LogDegree(self.cost / factor[:, None, None])
-            point, _, _ = _newton(eased, dual / factor[:, None], 1e-4, 50)
-            dual = point.dual * factor[:, None]
-        return dual
+    @classmethod
+    def around(cls, cost: Array, base: Array) -> _LogDegree:
+        return cls(cost - (base[:, :, None] + base[:, None, :]), base)
 
     def at(self, dual: Array) -> _Point:
         slack, degrees, edge_part = _slack(self.cost, dual)
-        value = edge_part - np.log(dual).sum(axis=1)
-        return _Point(dual, slack, degrees, value, degrees - 1.0 / dual)
+        logs = np.log1p(dual / self.base)
+        value = edge_part - logs.sum(axis=1)
+        size = edge_part + np.abs(logs).sum(axis=1)
+        return _Point(dual, slack, degrees, value, size, degrees - 1.0 / (self.base + dual))
 
     def hessian(self, point: _Point) -> Array:
         m = point.degrees.shape[1]
         H, _ = _active_hessian(point.slack, m)
         nodes = np.arange(m)
-        H[:, nodes, nodes] += point.dual**-2
+        H[:, nodes, nodes] += (self.base + point.dual) ** -2
         return H
 
     def longest_step(self, dual: Array, direction: Array) -> Array:
         # stay inside u > 0: go at most 95 % of the way to the boundary
         with np.errstate(divide="ignore"):
-            ratio = np.where(direction < 0, -0.95 * dual / direction, np.inf)
+            ratio = np.where(direction < 0, -0.95 * (self.base + dual) / direction, np.inf)
         return np.minimum(1.0, ratio.min(axis=1))
 
     def residual(self, point: _Point) -> Array:
-        return (np.abs(point.gradient) / self._scale(point)).max(axis=1)
-
-    def rounding(self, point: _Point) -> Array:
-        # weights are differences of potentials, which for small psi are far larger than they are
-        cancellation = (point.dual / self._scale(point)).max(axis=1)
-        return np.maximum(_ROUNDING, 1e3 * np.finfo(float).eps * cancellation)
-
-    def _scale(self, point: _Point) -> Array:
-        return np.maximum(point.degrees, 1.0 / point.dual)
+        scale = np.maximum(point.degrees, 1.0 / (self.base + point.dual))
+        return (np.abs(point.gradient) / scale).max(axis=1)
 
     def take(self, index: np.ndarray) -> _LogDegree:
-        return _LogDegree(self.cost[index])
+        return _LogDegree(self.cost[index], self.base[index])
+
+
+def _log_degree_start(cost: Array) -> Array:
+    """Potentials near the solution of the log-degree problem."""
+    # Each node alone with its nearest neighbour: u^2 - (c/2) u = 1, an order of magnitude that
+    # holds for costs both far below and far above the barrier.
+    nearest = 0.25 * cost.min(axis=-1)
+    u = nearest + np.sqrt(nearest**2 + 1.0)
+    # Where costs dwarf the barrier (psi -> 0, one or two edges a node) Newton is slow from there:
+    # follow the solution down from a larger psi, a decade at a time.
+    decades = np.ceil(np.log10(np.maximum(np.median(nearest, axis=1) ** 2 / 10.0, 1.0)))
+    for decade in range(int(decades.max()), 0, -1):
+        factor = 10.0 ** (0.5 * np.minimum(decade, decades))[:, None]
+        eased = _LogDegree.around(cost / factor[..., None], u / factor)
+        point, _, _ = _newton(eased, np.zeros_like(u), 1e-4, 50)
+        u = u + point.dual * factor
+    return u
 
 
 def _solve(H: Array, b: Array) -> Array:
     """Solve symmetric positive definite systems H x = b, batched."""
     if H.shape[-1] < _CHOLESKY_FROM:
-        return np.asarray(np.linalg.solve(H, b[..., None])[..., 0])
+        try:
+            return np.asarray(np.linalg.solve(H, b[..., None])[..., 0])
+        except np.linalg.LinAlgError:
+            pass  # some system of the batch is singular: find it one by one
     return np.stack([_solve_one(h, r) for h, r in zip(H, b, strict=True)])
 
 
@@ -279,7 +285,7 @@ def _newton(
         n_steps[running] += 1
         # The residual is as small as rounding lets it be: no further step improves on it.
         stalled = (moved.dual == point.dual).all(axis=1)
-        stalled |= (new_residual < part.rounding(moved)) & (new_residual > 0.5 * old_residual)
+        stalled |= (new_residual < _ROUNDING) & (new_residual > 0.5 * old_residual)
         going = (new_residual > tol) & ~stalled
         if going.all():
             point, old_residual = moved, new_residual
@@ -299,7 +305,7 @@ def _line_search(problem: _Dual, point: _Point, direction: Array) -> _Point:
     """Backtrack from the Newton step until each dual function has gone down enough."""
     slope = np.vecdot(point.gradient, direction)
     step = problem.longest_step(point.dual, direction)
-    rounding = 1e-14 * (1.0 + np.abs(point.value))
+    rounding = 1e-14 * point.size
     trial = problem.at(point.dual + step[:, None] * direction)
     # written so that a value that is not a number counts as a failure
     short = ~(trial.value <= point.value + _ARMIJO * step * slope + rounding)
@@ -353,23 +359,36 @@ def graph_step(
     n_problems, m, _ = Z.shape
     half_inverse = np.broadcast_to(0.5 / np.asarray(psi, dtype=float), (n_problems,))
     nodes = np.arange(m)
-    unit = np.ones((n_problems, 1))  # of weights and dual variables inside the solver
     if regulariser == "frobenius":
         # Adding a constant to all costs only moves t. Subtracting the smallest first keeps the
         # active costs of the order of the weights, however small psi is.
-        lowest = Z.copy()
-        lowest[:, nodes, nodes] = np.inf
-        base = lowest.reshape(n_problems, -1).min(axis=1)
-        cost = (lowest - base[:, None, None]) * half_inverse[:, None, None]
-        problem: _Dual = _Frobenius(cost)
-    elif regulariser == "log-degree":
-        unit = np.sqrt(barrier * half_inverse)[:, None]
-        cost = Z * (half_inverse[:, None] / unit)[..., None]
+        cost = Z.copy()
         cost[:, nodes, nodes] = np.inf
-        problem = _LogDegree(cost)
-    else:
+        cost -= cost.reshape(n_problems, -1).min(axis=1)[:, None, None]
+        cost *= half_inverse[:, None, None]
+        frobenius = _Frobenius(cost)
+        dual = frobenius.start() if start is None else np.array(start, dtype=float)
+        point, residual, n_steps = _newton(frobenius, dual, tol, max_steps)
+        scores = 0.5 * point.slack
+        return GraphStep(np.maximum(scores, 0.0), scores, point.dual, residual, n_steps)
+    if regulariser != "log-degree":
         raise ValueError(f"unknown regulariser {regulariser!r}; use 'frobenius' or 'log-degree'")
-    dual = problem.start() if start is None else np.asarray(start, dtype=float) / unit
-    point, residual, n_steps = _newton(problem, dual, tol, max_steps)
-    scores = 0.5 * unit[..., None] * point.slack
-    return GraphStep(np.maximum(scores, 0.0), scores, point.dual * unit, residual, n_steps)
+    unit = np.sqrt(barrier * half_inverse)
+    cost = Z * (half_inverse / unit)[:, None, None]
+    cost[:, nodes, nodes] = np.inf
+    # Beyond this psi is so small that it no longer changes a weight in double precision; solving
+    # for the psi at which that begins keeps the Newton systems regular.
+    excess = np.maximum(np.median(cost.min(axis=-1), axis=1) / _FARTHEST, 1.0)
+    cost /= excess[:, None, None]
+    unit = unit / excess
+    if start is None:
+        base = _log_degree_start(cost)
+    else:
+        base = np.asarray(start, dtype=float) / (unit * excess**2)[:, None]
+    log_degree = _LogDegree.around(cost, base)
+    point, residual, n_steps = _newton(log_degree, np.zeros_like(base), tol, max_steps)
+    scores = 0.5 * unit[:, None, None] * point.slack
+    weights = np.maximum(scores, 0.0)
+    scores = np.where(scores > 0.0, scores, scores * (excess**2)[:, None, None])
+    dual = (base + point.dual) * (unit * excess**2)[:, None]
+    return GraphStep(weights, scores, dual, residual, n_steps)

@@ -43,6 +43,9 @@ from kgl.laplacian import Array
 from kgl.problem import ModelSpec
 from kgl.solvers.cg import conjugate_gradients, dot
 
+#: Doubles held at once for the systems of single rows.
+_ROW_BLOCK_FLOATS = 4_000_000
+
 __all__ = ["SignalData", "SignalSolution", "SignalStep", "make_signal_step"]
 
 
@@ -286,16 +289,23 @@ class RowwiseStep(SignalStep):
         assert data.mask is not None
         self._mask = data.mask.astype(float)
         n, m = data.Y.shape
-        self.floats_per_point = 3 * n * m * m
+        self.floats_per_point = 3 * n * m + 4 * m * m
 
     def _residuals(self, P: Array) -> Array:
-        # (I + M P M) a = M y, for each of the n rows of each graph
-        system = P[:, None] * self._mask[:, :, None]
-        system *= self._mask[:, None, :]
-        nodes = np.arange(P.shape[-1])
-        system[..., nodes, nodes] += 1.0
-        rhs = np.broadcast_to(self.data.Y[..., None], (*system.shape[:2], P.shape[-1], 1))
-        return np.asarray(np.linalg.solve(system, rhs)[..., 0])
+        # (I + M P M) a = M y for each row of each graph, in blocks of rows to bound memory
+        n, m = self.data.Y.shape
+        nodes = np.arange(m)
+        out = np.empty((len(P), n, m))
+        size = max(1, _ROW_BLOCK_FLOATS // (len(P) * m * m))
+        for begin in range(0, n, size):
+            rows = slice(begin, min(begin + size, n))
+            mask = self._mask[rows]
+            system = P[:, None] * mask[:, :, None]
+            system *= mask[:, None, :]
+            system[..., nodes, nodes] += 1.0
+            rhs = np.broadcast_to(self.data.Y[rows, :, None], (*system.shape[:2], m, 1))
+            out[:, rows] = np.linalg.solve(system, rhs)[..., 0]
+        return out
 
     def solve(
         self,

@@ -415,3 +415,14 @@ def test_inputs_are_not_changed(regulariser: str) -> None:
 def test_unknown_regulariser() -> None:
     with pytest.raises(ValueError, match=r"unknown regulariser 'l1'; use 'frobenius' or"):
         graph_step(complete(3)[None], 1.0, regulariser="l1")
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e-3, 1.0, 1e1, 1e2, 1e3, 1e6])
+def test_log_degree_is_solved_in_any_unit(unit: float) -> None:
+    # from every edge to one or two edges a node, where psi no longer matters
+    Y = np.random.default_rng(0).normal(size=(60, 12))
+    Z = pairwise_sq_distances(unit * Y)
+    step = graph_step(Z[None], 1.0, regulariser="log-degree")
+    assert kkt_residual(step.weights[0], Z, 1.0, regulariser="log-degree") <= 1e-9
+    again = graph_step(Z[None], 1.0, regulariser="log-degree", start=step.dual)
+    np.testing.assert_allclose(again.weights, step.weights, rtol=1e-6)

@@ -60,6 +60,11 @@ def test_code_blocks_name_their_language(page):
     assert not any(fences[1::2])
 
 
+@every_page
+def test_no_placeholder_is_left(page):
+    assert not re.findall(r"@[A-Z_]+@", read(page))
+
+
 def anchors(page: Path) -> set[str]:
     """Anchors that GitHub gives to the headings of a page."""
     text = re.sub(r"^```.*?^```$", "", read(page), flags=re.DOTALL | re.MULTILINE)

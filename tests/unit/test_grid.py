@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -41,7 +42,7 @@ def axes_of(model: type[GraphLearner]) -> dict[str, list[float]]:
 
 
 def same(a: Any, b: Any) -> bool:
-    return bool(np.allclose(a, b, rtol=1e-8, atol=1e-8))
+    return bool(np.allclose(a, b, rtol=1e-8, atol=1e-8, equal_nan=True))
 
 
 # ------------------------------------------------------------------------------- single fits
@@ -294,6 +295,21 @@ def test_to_frame_has_a_row_per_point() -> None:
     assert np.allclose(frame[list(PARTS)].sum(axis=1), grid.objective)
     bare = fit_grid(GL, data.Y, psi=[1.0, 2.0]).to_frame()
     assert list(bare.columns) == ["psi", "n_iter", "converged", "kkt_residual"]
+
+
+def test_frames_need_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = fit_grid(GL, DATA["full"].Y, psi=[1.0])
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"to_frame needs pandas: pip install .*\[frame\]"):
+        grid.to_frame()
+    with pytest.raises(ImportError, match=r"make_stations needs pandas: pip install .*\[frame\]"):
+        kgl.datasets.make_stations()
+
+
+@pytest.mark.parametrize("size", [2.5, 3.0, "3"])
+def test_chunks_are_of_whole_points(size: Any) -> None:
+    with pytest.raises(ValueError, match=rf"chunk_size = {size!r} must .*give a whole number"):
+        fit_grid(GL, DATA["full"].Y, chunk_size=size)
 
 
 def test_cvxpy_goes_through_the_grid_too() -> None:

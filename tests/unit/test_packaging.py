@@ -6,6 +6,8 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
@@ -78,3 +80,20 @@ def test_no_file_names_an_index_or_a_path_of_one_machine():
         if (match := forbidden.search(path.read_text(encoding="utf-8", errors="replace")))
     ]
     assert not found
+
+
+def test_the_quick_benchmark_samples_every_value_of_the_grid():
+    pytest.importorskip("threadpoolctl")
+    from benchmarks.run import grid_points, some_points
+
+    sample = some_points(0.1)
+    assert len(sample) == 49
+    assert np.array_equal(sample, some_points(0.1))
+    for values in grid_points():
+        assert set(values[sample]) == set(values)
+    assert np.array_equal(some_points(1.0), np.arange(490))
+
+
+def test_the_table_of_the_sparsity_figure_tells_small_psi_apart():
+    table = pd.read_csv(ROOT / "figures" / "h1_sparsity.csv")
+    assert sorted(set(table["psi"])) == [1e-7, 1e-5, 1e-3, 1e-1]

@@ -47,6 +47,17 @@ def test_the_oracle_takes_the_best_point(metric: str) -> None:
     assert oracle.params == grid.point(oracle.index)
 
 
+def test_the_oracle_can_compare_graphs_of_any_scale() -> None:
+    psi = [0.1, 1.0, 10.0, 100.0]
+    grid = fit_grid(GL, DATA.Y, psi=psi, regulariser="log-degree", barrier=30.0)
+    oracle = select_oracle(grid, DATA.W, "sse", normalise=True)
+    by_hand = [sse_graph(DATA.W, grid.adjacency(k), normalise=True) for k in range(4)]
+    assert oracle.values == pytest.approx(np.array(by_hand), abs=1e-12)
+    assert oracle.value == min(by_hand)
+    raw = select_oracle(grid, DATA.W, "sse")
+    assert raw.index != oracle.index  # the scale would decide
+
+
 def test_the_oracle_takes_average_precision_unless_told() -> None:
     grid = fit_grid(GL, DATA.Y, psi=[0.1, 1.0, 10.0, 100.0])
     assert select_oracle(grid, DATA.W).value == select_oracle(grid, DATA.W, "aps").value
@@ -128,7 +139,7 @@ def errors_by_hand(
         (KGL, SIDE),
         (KGLN, {"K_x": DATA.K_x}),
         (KGLAgnostic, {"K_z": DATA.K_z}),
-        (GL2Step, {}),
+        (KGLN, {}),
     ],
 )
 def test_the_choice_minimises_the_error_recomputed_by_hand(
@@ -163,6 +174,12 @@ def test_the_density_is_reached_on_all_data(edges: int) -> None:
     assert np.array_equal(alone.weights_, found.estimator.weights_)
 
 
+def test_the_average_degree_is_reached_on_all_data() -> None:
+    found = select_held_out(KGLO, DATA.Y, K_z=DATA.K_z, **AXES, n_folds=2, average_degree=3.5)
+    assert n_edges(found.estimator.weights_) == 14
+    assert found.estimator.average_degree == 3.5
+
+
 def test_three_pairs_in_ten_unless_told() -> None:
     found = select_held_out(KGLO, DATA.Y, K_z=DATA.K_z, **AXES, n_folds=2)
     assert n_edges(found.estimator.weights_) == round(0.3 * 28)
@@ -186,7 +203,7 @@ def test_psi_by_stability() -> None:
             KGLO, DATA.Y, K_z=DATA.K_z, **given, graph="stability", max_instability=limit
         )
 
-    found = choose(0.05)
+    found = choose(0.5)
     folds = hold_out(np.ones(DATA.Y.shape, dtype=bool), 5, np.random.default_rng(0))
     share = np.zeros((5, 28))
     for held in folds:
@@ -196,22 +213,98 @@ def test_psi_by_stability() -> None:
             share[k] += (fit.weights_[np.triu_indices(8, 1)] > 0) / 5
     by_hand = 2 * np.mean(share * (1 - share), axis=1)
     assert found.instability == pytest.approx(by_hand, abs=1e-12)
-    assert by_hand[-1] == 0.0  # complete in every fold: stable, and it says nothing
-
-    def densest_before_trouble(limit: float) -> float:
-        stable = 0
-        while stable < 5 and by_hand[stable] <= limit:
-            stable += 1
-        return psi[max(stable - 1, 0)]
-
-    limits = [0.0, *sorted(by_hand), 0.5]
-    chosen = {limit: choose(limit).params["psi"] for limit in limits}
-    assert chosen == {limit: densest_before_trouble(limit) for limit in limits}
-    assert len(set(chosen.values())) > 1
-    assert chosen[0.5] == 300.0
+    assert by_hand[-2:].tolist() == [0.0, 0.0]  # complete in every fold, which says nothing
+    assert 0 < by_hand[0] < by_hand[2] < by_hand[1]
+    # one number per psi: below it edges disagree too much
+    chosen = [choose(limit).params["psi"] for limit in (by_hand[0], by_hand[2], by_hand[1], 0.5)]
+    assert chosen == [0.003, 0.003, 0.03, 0.03]  # never the dense side of the peak
     # the order in which psi is listed does not matter
-    assert choose(0.05, slice(None, None, -1)).params == found.params
+    assert choose(0.5, slice(None, None, -1)).params["psi"] == 0.03
     assert found.estimator.psi_ == found.params["psi"]
+
+
+@pytest.mark.parametrize(
+    ("psi", "limit", "message"),
+    [
+        ([300.0, 100.0, 30.0], 0.05, r"sparsest graph is complete in some fold; psi = 30 is taken"),
+        (
+            [0.03, 0.1, 3.0],
+            0.01,
+            r"disagrees .* max_instability = 0\.01; psi = 0\.03 is taken; ext",
+        ),
+    ],
+)
+def test_a_grid_without_a_stable_graph_warns(psi: list[float], limit: float, message: str) -> None:
+    axes: dict[str, Any] = {"lam": [0.1], "rho": [0.1], "psi": psi}
+    with pytest.warns(UserWarning, match=message):
+        found = select_held_out(
+            KGLO, DATA.Y, K_z=DATA.K_z, **axes, graph="stability", max_instability=limit
+        )
+    assert found.params["psi"] == min(psi)
+
+
+def test_a_graph_of_all_allowed_edges_is_complete() -> None:
+    pairs = [(i, j) for i in range(8) for j in range(i + 1, 8)]
+    axes: dict[str, Any] = {"lam": [0.1], "rho": [0.1], "psi": [0.003, 300.0]}
+    settings: dict[str, Any] = {**axes, "graph": "stability", "max_instability": 0.5}
+    found = select_held_out(KGLO, DATA.Y, K_z=DATA.K_z, **settings, forbidden_edges=pairs[:3])
+    assert found.params["psi"] == 0.003
+
+
+def test_stability_counts_edges_of_the_exact_solver() -> None:
+    """CVXPY leaves dust on pairs without an edge, which would make every graph complete."""
+    pytest.importorskip("cvxpy")
+    axes: dict[str, Any] = {"lam": [0.1], "rho": [0.1], "psi": [0.003, 0.03, 300.0]}
+    settings: dict[str, Any] = {**axes, "graph": "stability", "n_folds": 2, "max_instability": 0.5}
+    exact = select_held_out(KGLO, DATA.Y, K_z=DATA.K_z, **settings)
+    inexact = select_held_out(KGLO, DATA.Y, K_z=DATA.K_z, **settings, solver="cvxpy")
+    assert np.array_equal(exact.instability, inexact.instability)
+    assert exact.params["psi"] == inexact.params["psi"] < 300.0
+    assert inexact.estimator.solver == "cvxpy"
+
+
+# ------------------------------------------------------------------------------------- refusals
+
+
+def test_a_model_that_takes_gaps_for_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"GL-2step takes held-out .* use KGLN without a kernel"):
+        select_held_out(GL2Step, DATA.Y)
+
+
+def test_names_and_instances_are_no_models() -> None:
+    for model in ("KGL", KGL()):
+        with pytest.raises(TypeError, match=r"model must be an estimator class such as kgl\.KGL"):
+            select_held_out(model, DATA.Y)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n_folds", [2.5, 3.0, "3", None])
+def test_folds_are_whole(n_folds: Any) -> None:
+    with pytest.raises(ValueError, match=rf"n_folds = {n_folds!r} must .*give a whole number"):
+        select_held_out(KGL, DATA.Y, n_folds=n_folds)
+
+
+@pytest.mark.parametrize("graph", ["stability", "mse"])
+@pytest.mark.parametrize("target", ["density", "average_degree"])
+def test_a_target_goes_with_the_density(graph: str, target: str) -> None:
+    with pytest.raises(ValueError, match=rf"{target} = 0\.2 goes with graph='density', but graph"):
+        select_held_out(KGL, DATA.Y, graph=graph, **{target: 0.2})
+
+
+def test_bad_targets_are_refused_before_any_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgl.selection.fit_grid", None)
+    with pytest.raises(ValueError, match=r"density = 0\.3 and average_degree = 2 .*give one"):
+        select_held_out(KGL, DATA.Y, density=0.3, average_degree=2)
+    with pytest.raises(ValueError, match=r"average_degree = 9 is more than the 7 neighbours"):
+        select_held_out(KGL, DATA.Y, average_degree=9)
+    with pytest.raises(ValueError, match=r"'log-degree' needs psi, .* graph='stability' or"):
+        select_held_out(KGL, DATA.Y, regulariser="log-degree")
+
+
+def test_masked_arrays_are_data_with_gaps() -> None:
+    masked = np.ma.masked_array(np.nan_to_num(MASKED.Y, nan=99.0), ~MASKED.mask)
+    settings: dict[str, Any] = {**SIDE, **AXES, "n_folds": 2}
+    plain = select_held_out(KGL, MASKED.Y, **settings)
+    assert np.array_equal(select_held_out(KGL, masked, **settings).mse, plain.mse)
 
 
 def test_the_seed_decides() -> None:
@@ -241,7 +334,8 @@ def test_progress_counts_folds() -> None:
 @pytest.mark.parametrize("graph", ["density", "stability", "mse"])
 def test_node_names_are_kept(graph: str) -> None:
     frame = pd.DataFrame(MASKED.Y, columns=list("abcdefgh"))
-    settings: dict[str, Any] = {**SIDE, **AXES, "n_folds": 2, "graph": graph}
+    settings: dict[str, Any] = {**SIDE, **AXES, "psi": [0.01, 3.0], "n_folds": 2, "graph": graph}
+    settings["max_instability"] = 0.5
     found = select_held_out(KGL, frame, **settings, forbidden_edges=[("a", "h"), ("c", "b")])
     assert found.estimator.node_names_ == list("abcdefgh")
     assert not found.estimator.to_networkx().has_edge("a", "h")
