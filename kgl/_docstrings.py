@@ -99,7 +99,10 @@ ATTRIBUTES = {
         "negative number, the nearer to zero the nearer the pair was to being an edge. ``-inf`` "
         "on the diagonal and for forbidden pairs.",
     ),
-    "signals_": ("array (n, m)", "Fitted signals Yhat, at missing entries too; for GL the data, zero where missing."),
+    "signals_": (
+        "array (n, m)",
+        "Fitted signals Yhat, at missing entries too; for GL the data, zero where missing.",
+    ),
     "node_names_": ("list", "Columns of a DataFrame, else 0 to m - 1."),
     "psi_": ("float", "The psi in use: the one given, or the one found for the density."),
     "objective_": ("float", "The objective at the solution."),

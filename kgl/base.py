@@ -32,7 +32,7 @@ from kgl.kernels import RBF, FittedKernel, Kernel, LaplacianKernel, as_kernel, k
 from kgl.laplacian import Array, laplacian_from_adjacency
 from kgl.problem import PARTS, ModelSpec
 from kgl.solvers.alternating import Options, solve_points
-from kgl.solvers.graph_step import graph_step
+from kgl.solvers.graph_step import graph_step, warn_if_inexact
 from kgl.solvers.signal_step import SignalData
 
 __all__ = ["DEFAULT_DENSITY", "DEFAULT_KERNEL", "GraphLearner", "Prepared"]
@@ -172,13 +172,8 @@ class GraphLearner(GraphExport, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        if self.solver == "newton" and self.kkt_residual_ > 1e-8:
-            warnings.warn(
-                f"the graph step stopped at a relative KKT residual of {self.kkt_residual_:.1e}; "
-                "the data or psi may be badly scaled, try dividing Y by its standard deviation",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        if self.solver == "newton":
+            warn_if_inexact(self.kkt_residual_, stacklevel=4)
 
     def _weights(self) -> tuple[float, float]:
         """Return lam and rho, with the fixed values of models that lack them."""

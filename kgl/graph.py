@@ -8,7 +8,7 @@ import numpy as np
 
 from kgl._validation import check_every_node, check_hyperparameter, check_option
 from kgl.laplacian import Array, laplacian_from_adjacency
-from kgl.solvers.graph_step import graph_step
+from kgl.solvers.graph_step import graph_step, warn_if_inexact
 
 __all__ = ["learn_laplacian"]
 
@@ -81,4 +81,5 @@ def learn_laplacian(
         regulariser=regulariser,
         barrier=check_hyperparameter("barrier", barrier),
     )
+    warn_if_inexact(float(step.residual[0]))
     return laplacian_from_adjacency(step.weights[0])

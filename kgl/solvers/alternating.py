@@ -28,6 +28,8 @@ __all__ = ["Batch", "Options", "solve_in_chunks", "solve_points"]
 #: Doubles per chunk (256 MB): it bounds memory for any grid. The larger a chunk, the less
 #: NumPy's overhead per call weighs.
 CHUNK_FLOATS = 32_000_000
+#: Relative tolerance of the last signal step, where it is iterative.
+FINAL_TOL = 1e-14
 
 
 @dataclass(frozen=True)
@@ -207,9 +209,11 @@ def solve_points(
             break
 
     if options.signals or options.history:
-        # the signals that belong to the final graph
+        # The signals that belong to the final graph, so accurate that they do not depend on the
+        # batch they were found in.
         L = laplacian_from_adjacency(out.weights)
-        solution = step.solve(
+        last = make_signal_step(data, spec, tol=min(options.inner_tol, FINAL_TOL))
+        solution = last.solve(
             L, lam, rho, warm=kept_warm, parts=options.history, signals=options.signals
         )
         out.signals = solution.signals

@@ -33,15 +33,17 @@ missing edge was from entering, so it orders edges without ties. Forbidden pairs
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dposv
+from sklearn.exceptions import ConvergenceWarning
 
 from kgl.laplacian import Array
 
-__all__ = ["GraphStep", "graph_step"]
+__all__ = ["GraphStep", "graph_step", "warn_if_inexact"]
 
 #: Above this size one Cholesky factor at a time beats NumPy's batched LU.
 _CHOLESKY_FROM = 48
@@ -51,6 +53,8 @@ _ROUNDING = 1e-10
 _MAX_HALVINGS = 60
 #: Distance to the nearest neighbour, in units of sqrt(2 psi beta), above which psi is negligible.
 _FARTHEST = 1e5
+#: Newton steps on the log-degree problem before potentials are measured from a new base.
+_RECENTRE = 40
 
 
 @dataclass
@@ -322,6 +326,18 @@ def _line_search(problem: _Dual, point: _Point, direction: Array) -> _Point:
     return trial
 
 
+def warn_if_inexact(residual: float, stacklevel: int = 3) -> None:
+    """Warn where a graph step has ended short of its usual precision."""
+    if residual > 1e-8:
+        warnings.warn(
+            f"the graph step stopped at a relative KKT residual of {residual:.1e}; distances that "
+            "span very many decades are beyond double precision: look for outlying nodes, or for "
+            "a psi far from the scale of the data",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+
+
 def graph_step(
     Z: Array,
     psi: Array | float,
@@ -385,8 +401,17 @@ def graph_step(
         base = _log_degree_start(cost)
     else:
         base = np.asarray(start, dtype=float) / (unit * excess**2)[:, None]
-    log_degree = _LogDegree.around(cost, base)
-    point, residual, n_steps = _newton(log_degree, np.zeros_like(base), tol, max_steps)
+    n_steps = np.zeros(n_problems, dtype=int)
+    for taken in range(0, max_steps, _RECENTRE):
+        log_degree = _LogDegree.around(cost, base)
+        limit = min(_RECENTRE, max_steps - taken)
+        point, residual, steps = _newton(log_degree, np.zeros_like(base), tol, limit)
+        n_steps += steps
+        if residual.max() <= 100 * tol:
+            break
+        # a node far from where it started has lost its weights to cancellation: start there
+        base = base + point.dual
+        point.dual[:] = 0.0
     scores = 0.5 * unit[:, None, None] * point.slack
     weights = np.maximum(scores, 0.0)
     scores = np.where(scores > 0.0, scores, scores * (excess**2)[:, None, None])

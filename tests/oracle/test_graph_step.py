@@ -119,12 +119,12 @@ def test_frobenius_is_solved_to_rounding_over_fifteen_decades(m: int, kind: str)
     ("m", "kind"),
     [(m, kind) for m in SIZES for kind in INPUTS if m < 500 or kind in {"random", "zero"}],
 )
-def test_log_degree_is_solved_over_ten_decades(m: int, kind: str) -> None:
+def test_log_degree_is_solved_over_twelve_decades(m: int, kind: str) -> None:
     # The problem has one dimensionless number, psi barrier / Z^2, where Z is the distance that a
-    # node has to bridge. Below 1e-6 the multipliers are so much larger than the weights, which
-    # are their difference, that rounding alone exceeds the bar.
+    # node has to bridge. The smaller it is, the larger are the multipliers beside the weights,
+    # which are their difference: below 1e-8 rounding takes the last digits of the bar.
     Z = INPUTS[kind](m)
-    psi = reach_of(Z) ** 2 * 10.0 ** np.arange(-5, 6)
+    psi = reach_of(Z) ** 2 * 10.0 ** np.arange(-7, 6)
     step = solve(Z, psi, "log-degree")
     for W, p in zip(step.weights, psi, strict=True):
         assert W.sum(axis=1).min() > 0, f"psi = {p:g}"

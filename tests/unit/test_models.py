@@ -842,3 +842,13 @@ def test_many_independent_rows_take_little_memory() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 100e6
+
+
+def test_an_inexact_graph_is_owned_up_to() -> None:
+    # one node a million times as far away: the log-degree potentials of the others are lost
+    Y = np.random.default_rng(3).standard_normal((30, 20))
+    Y[:, 0] *= 1e6
+    with pytest.warns(ConvergenceWarning, match=r"KKT residual of 1.*outlying nodes"):
+        learn_laplacian(kgl.laplacian.pairwise_sq_distances(Y), 1.0, regulariser="log-degree")
+    with pytest.warns(ConvergenceWarning, match=r"KKT residual of 1.*outlying nodes"):
+        GL(psi=1.0, regulariser="log-degree").fit(Y)
