@@ -35,6 +35,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -119,6 +120,13 @@ class SignalSolution:
         )
 
 
+class Wanted(NamedTuple):
+    """What is asked of a solve beyond the Gram matrix."""
+
+    parts: bool
+    signals: bool
+
+
 class SignalStep(ABC):
     """Solve for the signals of a batch of graphs."""
 
@@ -129,7 +137,6 @@ class SignalStep(ABC):
         self.data = data
         self.spec = spec
 
-    @abstractmethod
     def solve(
         self,
         L: Array,
@@ -140,7 +147,25 @@ class SignalStep(ABC):
         parts: bool = False,
         signals: bool = False,
     ) -> SignalSolution:
-        """Solve for graphs ``L`` (G, m, m) with weights ``lam`` and ``rho`` (G,)."""
+        """Solve for graphs ``L`` (G, m, m) with weights ``lam`` and ``rho`` (G,).
+
+        Parameters
+        ----------
+        L : array (G, m, m)
+            Laplacians.
+        lam, rho : array (G,)
+            Weights of the ridge and smoothness terms.
+        warm : array, optional
+            ``warm`` of the solution of a similar problem.
+        parts, signals : bool
+            Whether to work out the terms of the objective, and the signals themselves.
+        """
+        return self._solve(L, lam, rho, warm, Wanted(parts, signals))
+
+    @abstractmethod
+    def _solve(
+        self, L: Array, lam: Array, rho: Array, warm: Array | None, want: Wanted
+    ) -> SignalSolution: ...
 
 
 def make_signal_step(data: SignalData, spec: ModelSpec, *, tol: float = 1e-12) -> SignalStep:
@@ -193,26 +218,18 @@ class GramStep(SignalStep):
         self._gram = data.Y.T @ data.Y
         self.floats_per_point = 4 * self._gram.size
 
-    def solve(
-        self,
-        L: Array,
-        lam: Array,
-        rho: Array,
-        *,
-        warm: Array | None = None,
-        parts: bool = False,
-        signals: bool = False,
+    def _solve(
+        self, L: Array, lam: Array, rho: Array, warm: Array | None, want: Wanted
     ) -> SignalSolution:
-        """Solve in closed form."""
         # R = (I + P^+)^+, so that Yhat = Y R
         R = _sandwich(self.data, _node_precision(self.data, L, lam, rho, 1.0))
         solution = SignalSolution(np.matmul(R, np.matmul(self._gram, R)))
-        if parts:
+        if want.parts:
             noise = np.eye(R.shape[-1]) - R  # Y - Yhat = Y noise
             product = np.matmul(self._gram, noise)
             solution.fit = dot(noise, product)
             solution.prior = dot(R, product)
-        if signals:
+        if want.signals:
             solution.signals = np.matmul(self.data.Y, R)
         return solution
 
@@ -254,27 +271,19 @@ class _SpectralBase(SignalStep):
 class SpectralStep(_SpectralBase):
     """Complete data with a kernel over the observations: a filter in the joint eigenbasis."""
 
-    def solve(
-        self,
-        L: Array,
-        lam: Array,
-        rho: Array,
-        *,
-        warm: Array | None = None,
-        parts: bool = False,
-        signals: bool = False,
+    def _solve(
+        self, L: Array, lam: Array, rho: Array, warm: Array | None, want: Wanted
     ) -> SignalSolution:
-        """Solve in closed form."""
         U, s = self._prior(L, lam, rho)
         C = np.matmul(self._coefficients, U)
         C /= 1.0 + s  # the residuals, in the joint basis
         solution = SignalSolution(np.empty(0))
-        if parts:
+        if want.parts:
             outside = np.sum(self.data.Y**2) - np.sum(self._coefficients**2)
             solution.fit = dot(C, C) + max(outside, 0.0)
             solution.prior = dot(C, s * C)
         C *= s  # the fitted signals
-        if signals:
+        if want.signals:
             solution.signals = np.matmul(self._Qz, np.matmul(C, U.swapaxes(-1, -2)))
         inner = self._gram(C)
         solution.gram = np.matmul(U, np.matmul(inner, U.swapaxes(-1, -2)))
@@ -307,25 +316,17 @@ class RowwiseStep(SignalStep):
             out[:, rows] = np.linalg.solve(system, rhs)[..., 0]
         return out
 
-    def solve(
-        self,
-        L: Array,
-        lam: Array,
-        rho: Array,
-        *,
-        warm: Array | None = None,
-        parts: bool = False,
-        signals: bool = False,
+    def _solve(
+        self, L: Array, lam: Array, rho: Array, warm: Array | None, want: Wanted
     ) -> SignalSolution:
-        """Solve row by row."""
         P = node_covariance(self.data, L, lam, rho)
         residuals = self._residuals(P)
         fitted = np.matmul(residuals, P)
         solution = SignalSolution(np.matmul(fitted.swapaxes(-1, -2), fitted))
-        if parts:
+        if want.parts:
             solution.fit = dot(residuals, residuals)
             solution.prior = dot(residuals, fitted)
-        if signals:
+        if want.signals:
             solution.signals = fitted
         return solution
 
@@ -348,17 +349,9 @@ class CoefficientStep(_SpectralBase):
         self.tol = tol
         self.floats_per_point += 6 * self._coefficients.size + 2 * data.Y.size
 
-    def solve(
-        self,
-        L: Array,
-        lam: Array,
-        rho: Array,
-        *,
-        warm: Array | None = None,
-        parts: bool = False,
-        signals: bool = False,
+    def _solve(
+        self, L: Array, lam: Array, rho: Array, warm: Array | None, want: Wanted
     ) -> SignalSolution:
-        """Solve by preconditioned conjugate gradients."""
         U, s = self._prior(L, lam, rho)
         # Nodes first, (G, m, r): products with Q_z are then one matrix product for all points.
         Ut = np.ascontiguousarray(U.swapaxes(-1, -2))
@@ -392,10 +385,10 @@ class CoefficientStep(_SpectralBase):
         fitted = _flat_product(F, self._Qz_t)  # before the Gram matrix overwrites F
         residuals = (self.data.Y.T - fitted) * self._mask_t
         solution = SignalSolution(self._gram(F.swapaxes(-1, -2)), n_inner=count, warm=residuals)
-        if parts:
+        if want.parts:
             solution.fit = dot(residuals, residuals)
             solution.prior = dot(residuals, fitted)
-        if signals:
+        if want.signals:
             solution.signals = fitted.swapaxes(-1, -2)
         return solution
 
@@ -461,17 +454,9 @@ class ResidualStep(_SpectralBase):
         alone = (rho[:, None] * np.einsum("gii->gi", L))[:, self._node] * self._theta
         return (U, s.swapaxes(-1, -2).copy()), self._theta / (lam[:, None] + alone)
 
-    def solve(
-        self,
-        L: Array,
-        lam: Array,
-        rho: Array,
-        *,
-        warm: Array | None = None,
-        parts: bool = False,
-        signals: bool = False,
+    def _solve(
+        self, L: Array, lam: Array, rho: Array, warm: Array | None, want: Wanted
     ) -> SignalSolution:
-        """Solve by preconditioned conjugate gradients."""
         coupling, diagonal = self._coupling(L, lam, rho)
         diagonal = diagonal + 1.0
         rhs = np.broadcast_to(self._rhs, diagonal.shape)
@@ -483,10 +468,10 @@ class ResidualStep(_SpectralBase):
         W = _couple(coupling, self._spread(x))  # F' / sqrt(z), with fitted signals Q_z F
         F = W.swapaxes(-1, -2) * self._root_z
         solution = SignalSolution(np.empty(0), n_inner=count, warm=x)
-        if parts:
+        if want.parts:
             solution.fit = dot(x, x) + self._outside
             solution.prior = dot(x, rhs - x)
-        if signals:
+        if want.signals:
             solution.signals = np.matmul(self._Qz, F)
         solution.gram = self._gram(F)
         return solution
