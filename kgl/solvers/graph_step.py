@@ -41,7 +41,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 from sklearn.exceptions import ConvergenceWarning
 
-from kgl.laplacian import Array
+from kgl.laplacian import Array, row_sums
 
 __all__ = ["GraphStep", "graph_step", "warn_if_inexact"]
 
@@ -119,7 +119,7 @@ def _slack(cost: Array, potential: Array) -> tuple[Array, Array, Array]:
     s = potential[:, :, None] + potential[:, None, :]
     s -= cost
     positive = np.maximum(s, 0.0)
-    degrees = 0.5 * positive.sum(axis=-1)
+    degrees = 0.5 * row_sums(positive)
     flat = positive.reshape(len(positive), -1)
     return s, degrees, 0.125 * np.vecdot(flat, flat)
 
@@ -129,9 +129,9 @@ def _active_hessian(slack: Array, size: int) -> tuple[Array, Array]:
     n_problems, m, _ = slack.shape
     H = np.zeros((n_problems, size, size))
     block = H[:, :m, :m]
-    np.greater(slack, 0.0, out=block, casting="unsafe")
-    block *= 0.5
-    half_degree = block.sum(axis=-1)
+    active = np.greater(slack, 0.0).astype(float)
+    half_degree = 0.5 * row_sums(active)
+    np.multiply(active, 0.5, out=block)
     nodes = np.arange(m)
     block[:, nodes, nodes] = half_degree
     return H, half_degree
