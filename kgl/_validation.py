@@ -104,7 +104,7 @@ def align(table: Any, labels: list[Any] | None, what: str, *, square: bool = Fal
     if square and list(table.columns) != labels and set(table.columns) == set(labels):
         table = table[labels]
     shared = set(rows) & set(labels)
-    if shared and set(rows) != set(labels) and not _counts(rows):
+    if set(rows) != set(labels) and not _counts(rows):
         stray = next(r for r in rows if r not in set(labels)) if set(rows) - set(labels) else None
         missing = next((name for name in labels if name not in shared), None)
         raise ValueError(
@@ -177,11 +177,15 @@ def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
     m = len(names)
     if hasattr(pairs, "edges") and hasattr(pairs, "nodes"):  # a networkx graph
         pairs = list(pairs.edges)
+    if hasattr(pairs, "to_numpy"):  # a DataFrame, of pairs or a matrix
+        pairs = pairs.to_numpy()
+    is_array = isinstance(pairs, np.ndarray)
     try:
         array = np.asarray(pairs)
     except ValueError:  # entries of several lengths: no matrix, and the loop below names them
         array = np.empty(0)
-    if array.dtype == bool or array.shape == (m, m):
+    # a list of two pairs is not a 2 x 2 matrix
+    if array.dtype == bool or (is_array and array.shape == (m, m)):
         if array.shape != (m, m):
             raise ValueError(f"{what} is a {array.shape} matrix but there are {m} nodes")
         matrix = array.astype(bool)
@@ -192,7 +196,7 @@ def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
     matrix = np.zeros((m, m), dtype=bool)
     for pair in pairs:
         try:
-            a, b = pair
+            a, b = [pair] if isinstance(pair, str) else pair
         except (TypeError, ValueError):
             raise ValueError(
                 f"{what} holds {pair!r}, which is not a pair of nodes; pass pairs such as "

@@ -159,6 +159,7 @@ class GraphLearner(GraphExport, BaseEstimator):
         self.converged_ = bool(batch.converged[0])
         self.kkt_residual_ = float(batch.residual[0])
         self._ready = ready
+        self._index = list(Y.index) if hasattr(Y, "loc") else None
         self._point = (lam, rho * ready.options.smoothness_scale)
         self._warn()
         return self
@@ -427,6 +428,17 @@ class GraphLearner(GraphExport, BaseEstimator):
                 f"Y is {np.shape(Y)} but the model was fitted on {self.signals_.shape}; pass the "
                 "same data, or use predict for new rows"
             )
+        if self._index is not None and hasattr(Y, "loc"):
+            if list(Y.columns) != self.node_names_:
+                raise ValueError(
+                    f"the columns of Y, {list(Y.columns)[:3]!r}..., are not those of the fit, "
+                    f"{self.node_names_[:3]!r}..., in this order; pass the data of the fit"
+                )
+            if list(Y.index) != self._index:
+                raise ValueError(
+                    "the rows of Y are not those of the fit in the same order; pass the data of "
+                    "the fit, or use predict for new rows"
+                )
         if not self._spec.fitted:
             raise ValueError("GL fits no signals, so it cannot impute; use GL2Step or KGL")
         if hasattr(Y, "loc"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -29,53 +30,73 @@ def psi_for_edges(
 
     The number of edges grows with psi. A coarse grid of psi, placed by the distances that the
     first graph step sees, brackets the target; it moves if it does not. Finer grids close in,
-    each solved as one batch. Of several psi that do equally well the middle one is taken.
+    each solved as one batch: first to a loose tolerance, then, where that was not enough, to the
+    one of the fit. A gap of one pair in five hundred is near enough. Of several psi that do
+    equally well the middle one is taken.
     """
     # The search counts edges, so it needs a solver whose zeros are zeros, whatever the fit uses.
-    options = replace(options, solve_graph=graph_step, signals=False, history=False)
+    exact = replace(options, solve_graph=graph_step, signals=False, history=False)
+    loose = replace(exact, tol=max(options.tol, 1e-2), inner_tol=1e-5)
     n_pairs = data.Y.shape[1] * (data.Y.shape[1] - 1) // 2
+    spread = _typical_cost(data, spec, options, lam, rho)
+    if options.regulariser == "log-degree":
+        spread = spread**2 / options.barrier
 
-    def count(exponents: Array) -> np.ndarray:
+    def count(exponents: Array, how: Options) -> np.ndarray:
         full = np.ones(len(exponents))
         weights = [
             batch.weights.reshape(len(batch.weights), -1)
             for _, batch in solve_in_chunks(
-                data, spec, lam * full, rho * full, 10.0**exponents, options
+                data, spec, lam * full, rho * full, 10.0**exponents, how
             )
         ]
         return np.count_nonzero(np.concatenate(weights), axis=1) // 2
 
-    spread = _typical_cost(data, spec, options, lam, rho)
-    if options.regulariser == "log-degree":
-        spread = spread**2 / options.barrier
-    exponents = np.log10(spread) + np.linspace(-9.0, 5.0, 29)
-    best, best_gap = float(exponents[14]), n_pairs + 1
+    enough = n_pairs // 500  # for up to 32 nodes the target is met to the edge
+    coarse = np.log10(spread) + np.linspace(-4.0, 2.0, 7)
+    best, gap = _close_in(lambda e: count(e, loose), coarse, target, 6.0, enough)
+    gap = abs(int(count(np.array([best]), exact)[0]) - target)
+    if gap > enough:
+        around = best + np.linspace(-0.3, 0.3, 9)
+        best, gap = _close_in(lambda e: count(e, exact), around, target, 0.6, enough)
+    if gap > max(1, round(0.02 * n_pairs)):
+        warnings.warn(
+            f"no psi gives a graph of {target} edges; the nearest differs by {gap} of {n_pairs} "
+            "pairs: pairs at equal distances enter the graph together; another density or a psi "
+            "of your own may suit",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return float(10.0**best)
+
+
+def _close_in(
+    count: Callable[[Array], np.ndarray],
+    exponents: Array,
+    target: int,
+    width: float,
+    enough: int,
+) -> tuple[float, int]:
+    """Return the exponent whose count is nearest to the target, and how far off it is."""
+    best, best_gap = float(exponents[len(exponents) // 2]), np.iinfo(np.int64).max
     for attempt in range(12):
         edges = count(exponents)
         gaps = np.abs(edges - target)
         if gaps.min() < best_gap:
             ties = np.flatnonzero(gaps == gaps.min())
             best, best_gap = float(exponents[ties[len(ties) // 2]]), int(gaps.min())
-        if best_gap == 0:
-            break
         below = np.flatnonzero(edges < target)
-        if attempt < 3 and len(below) in (0, len(edges)):
-            exponents = exponents + (14.0 if len(below) else -14.0)
+        if best_gap <= enough:
+            break
+        if attempt < 6 and len(below) in (0, len(edges)):
+            exponents = exponents + (width if len(below) else -width)
             continue
         low = int(below[-1]) if len(below) else 0
         high = min(low + 1, len(edges) - 1)
         if exponents[high] - exponents[low] < 1e-9:
             break
-        exponents = np.linspace(exponents[low], exponents[high], 12)
-    if best_gap > max(1, round(0.02 * n_pairs)):
-        warnings.warn(
-            f"no psi gives a graph of {target} edges; the nearest differs by {best_gap} of "
-            f"{n_pairs} pairs. Pairs at equal distances enter the graph together, and forbidden "
-            "ones never; another density or a psi of your own may suit",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-    return float(10.0**best)
+        exponents = np.linspace(exponents[low], exponents[high], 9)
+    return best, best_gap
 
 
 def _typical_cost(

@@ -22,6 +22,7 @@ from kgl.laplacian import (
 from kgl.models import GraphLearner
 from kgl.problem import PARTS
 from kgl.solvers.alternating import Batch, solve_in_chunks
+from kgl.solvers.graph_step import warn_if_inexact
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -252,6 +253,8 @@ def fit_grid(
         if progress is not None:
             progress(part.stop, n_points)
     result = _concatenate(chunks, params)
+    if estimator.solver == "newton":
+        warn_if_inexact(float(result.residual.max()))
     left = int(np.count_nonzero(~result.converged))
     if left:
         warnings.warn(

@@ -249,6 +249,15 @@ def select_held_out(
     mse = np.mean(errors, axis=0)
     se = np.std(errors, axis=0, ddof=1) / np.sqrt(n_folds)
     best: dict[str, Any] = grid.point(int(np.argmin(mse)))
+    for name in ("lam", "rho"):
+        axis = np.sort(grid.axes.get(name, np.empty(0)))
+        if len(axis) > 2 and best[name] in (axis[0], axis[-1]):
+            warnings.warn(
+                f"the error is least at the end of the grid, {name} = {best[name]:g}; extend the "
+                f"values of {name} beyond it",
+                UserWarning,
+                stacklevel=2,
+            )
     instability = None
     if graph == "stability":
         psi_axis = grid.axes["psi"]

@@ -45,10 +45,11 @@ def _typical(values: FloatArray) -> float:
 
 
 def _nearest(distances: FloatArray) -> FloatArray:
-    """Distance of each point to its nearest neighbour, from the distances of the pairs i < j."""
+    """Distance of each point to the nearest other place, from the distances of the pairs i < j."""
     square = squareform(distances)
-    np.fill_diagonal(square, np.inf)
-    return np.asarray(square.min(axis=1))
+    square[square == 0] = np.inf  # itself, and points at the same place
+    nearest = np.asarray(square.min(axis=1, initial=np.inf))
+    return nearest[np.isfinite(nearest)]
 
 
 BANDWIDTH_RULES: dict[str, Callable[[FloatArray], float]] = {

@@ -152,3 +152,56 @@ def test_an_inexact_graph_is_owned_up_to() -> None:
         learn_laplacian(kgl.laplacian.pairwise_sq_distances(Y), 1.0, regulariser="log-degree")
     with pytest.warns(ConvergenceWarning, match=r"KKT residual of 1.*outlying nodes"):
         GL(psi=1.0, regulariser="log-degree").fit(Y)
+
+
+def test_repeated_covariates_have_a_bandwidth() -> None:
+    # two records an hour: every row has a twin, yet the rows are not all equal
+    twice = np.repeat(np.arange(15.0), 2)
+    spec = kernels.RBF(bandwidth="median_nearest")
+    assert spec.fit(twice).gamma_ == pytest.approx(1 / np.median(np.abs(twice[:, None] - twice)[
+        np.triu_indices(30, 1)]))  # fmt: skip
+    Y = np.random.default_rng(0).normal(size=(30, 6))
+    assert KGLO(psi=1.0).fit(Y, z=twice).converged_
+    with pytest.raises(ValueError, match="all covariate rows are equal"):
+        spec.fit(np.ones(5))
+
+
+def test_impute_refuses_other_columns_and_rows() -> None:
+    data = kgl.datasets.make_stations(6, 20)
+    model = KGLN(psi=1.0).fit(data.Y)
+    assert not model.impute(data.Y).isna().any().any()
+    with pytest.raises(ValueError, match=r"columns of Y.*pass the data of the fit"):
+        model.impute(data.Y.iloc[:, ::-1])
+    with pytest.raises(ValueError, match=r"rows of Y.*use predict"):
+        model.impute(data.Y.iloc[::-1])
+
+
+def test_covariates_of_other_nodes_are_refused() -> None:
+    data = kgl.datasets.make_stations(6, 20)
+    with pytest.raises(ValueError, match=r"rows of x.*reset its index"):
+        KGLN(psi=1.0).fit(data.Y, x=data.x.rename(index=str.upper))
+
+
+def test_pairs_are_not_mistaken_for_text_or_matrices() -> None:
+    Y = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 2)), columns=["a", "b"])
+    with pytest.raises(ValueError, match=r"'ab', which is not a pair"):
+        GL(psi=1.0, forbidden_edges=["ab"]).fit(Y)
+    with pytest.raises(ValueError, match="every edge is forbidden"):
+        GL(psi=1.0, allowed_edges=[("a", "a"), ("b", "b")]).fit(Y)
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 3)), columns=list("abc"))
+    pairs = pd.DataFrame({"source": ["a"], "target": ["b"]})
+    assert GL(psi=100.0, forbidden_edges=pairs).fit(wide).weights_[0, 1] == 0.0
+
+
+def test_a_density_counts_allowed_pairs_at_most() -> None:
+    data = kgl.simulate.make_dataset("er", m=6, n=20)
+    model = GL(density=0.9, allowed_edges=[(0, 1), (2, 3)]).fit(data.Y)
+    assert n_edges(model.weights_) == 2
+
+
+def test_a_choice_at_the_end_of_the_grid_is_pointed_out() -> None:
+    data = kgl.simulate.make_dataset("er", m=6, n=30)
+    with pytest.warns(UserWarning, match=r"end of the grid, lam = .*extend"):
+        kgl.select_held_out(
+            KGLN, data.Y, K_x=data.K_x, lam=[1e2, 1e3, 1e4], rho=[0.1], psi=[0.01], n_folds=3
+        )
