@@ -294,6 +294,8 @@ def _newton(
         if going.all():
             point, old_residual = moved, new_residual
             continue
+        if len(running) == n_problems and not going.any():
+            return moved, new_residual, n_steps
         done = ~going
         final.put(running[done], moved.take(done))
         residual[running[done]] = new_residual[done]
