@@ -313,13 +313,10 @@ def test_a_grid_is_its_points_one_by_one(model: str, regulariser: str, data: st.
         rho=np.tile(problem.rho, 2),
         psi=np.concatenate([problem.psi, problem.psi[::-1]]),
     )
-    # Conjugate gradients to the end: where lam is small beside K_z, when they stop moves the
-    # signals by more than a batch does. The graphs are compared at the defaults below.
     options = Options(
         regulariser=regulariser,
         tol=1e-5,
         max_iter=20,
-        inner_tol=1e-14,
         signals=True,
         history=True,
     )
