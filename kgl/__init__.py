@@ -7,16 +7,37 @@
 ((12, 12), True)
 """
 
-from importlib.metadata import version
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
 
-from kgl import datasets, kernels, metrics, simulate
-from kgl.graph import learn_laplacian
-from kgl.grid import DEFAULT_GRID, GridResult, fit_grid
-from kgl.models import GL, KGL, KGLN, KGLO, GL2Step, KGLAgnostic
-from kgl.problem import kkt_residual
-from kgl.selection import select_held_out, select_oracle
+if TYPE_CHECKING:
+    from kgl import datasets, kernels, metrics, simulate
+    from kgl.graph import learn_laplacian
+    from kgl.grid import DEFAULT_GRID, GridResult, fit_grid
+    from kgl.models import GL, KGL, KGLN, KGLO, GL2Step, KGLAgnostic
+    from kgl.problem import kkt_residual
+    from kgl.selection import select_held_out, select_oracle
 
-__version__ = version("kernel-graph-learning")
+    __version__: str
+
+#: Where each name comes from. Names are loaded when first used (PEP 562): a process that only
+#: simulates data does not wait for scikit-learn.
+_HOME = {
+    "DEFAULT_GRID": "grid",
+    "GL": "models",
+    "KGL": "models",
+    "KGLN": "models",
+    "KGLO": "models",
+    "GL2Step": "models",
+    "GridResult": "grid",
+    "KGLAgnostic": "models",
+    "fit_grid": "grid",
+    "kkt_residual": "problem",
+    "learn_laplacian": "graph",
+    "select_held_out": "selection",
+    "select_oracle": "selection",
+}
+_MODULES = ("datasets", "kernels", "metrics", "plotting", "simulate")
 
 __all__ = [
     "DEFAULT_GRID",
@@ -37,3 +58,23 @@ __all__ = [
     "select_oracle",
     "simulate",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    value: Any
+    if name in _HOME:
+        value = getattr(_import_module(f"kgl.{_HOME[name]}"), name)
+    elif name in _MODULES:
+        value = _import_module(f"kgl.{name}")
+    elif name == "__version__":
+        from importlib.metadata import version
+
+        value = version("kernel-graph-learning")
+    else:
+        raise AttributeError(f"module 'kgl' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
-from sklearn.cluster import SpectralClustering
-from sklearn.metrics import average_precision_score, normalized_mutual_info_score
 
 from kgl.laplacian import Array, adjacency_from_edges, edges_from_adjacency, n_nodes_from_edges
 
@@ -162,6 +160,8 @@ def aps(W_true: ArrayLike, W_est: ArrayLike, *, threshold: float | None = THRESH
     >>> aps([1, 1, 0], [0.5, -0.1, -0.2], threshold=None)
     1.0
     """
+    from sklearn.metrics import average_precision_score
+
     truth = _true_edges(W_true)
     estimate = _clean(_edges(W_est, "W_est", truth.size)[None], threshold, "W_est")[0]
     # scikit-learn rejects -inf; ranks keep the order and the ties exactly
@@ -413,6 +413,8 @@ def spectral_clusters(W: ArrayLike, k: int, seed: int = 0) -> NDArray[np.intp]:
     if connected_components(affinity, directed=False)[0] > 1:
         affinity += 1e-6 * edges.mean()
         np.fill_diagonal(affinity, 0.0)
+    from sklearn.cluster import SpectralClustering  # a fifth of a second, so only where used
+
     model = SpectralClustering(n_clusters=k, affinity="precomputed", random_state=seed)
     return np.asarray(model.fit_predict(affinity), dtype=np.intp)
 
@@ -455,4 +457,6 @@ def nmi(
         other = spectral_clusters(other, k, seed)
     elif n_clusters is not None:
         raise ValueError(f"n_clusters={n_clusters} with labels given; it is for a graph, drop it")
+    from sklearn.metrics import normalized_mutual_info_score
+
     return float(normalized_mutual_info_score(truth, other))

@@ -1,0 +1,206 @@
+# The replication: data -> fit -> score -> figure -> report.
+#
+#   conf/                what is run: one file per family, kind of data, model and study
+#   kgl/replication/     what the rules do, as functions that are tested without Snakemake
+#   experiments/*.py     the scripts of the rules; experiments/figures the drawing
+#   profiles/default/    settings of Snakemake itself
+#   results/<run>/       data, fits, tables, figures, logs, benchmarks of a run
+#   figures/             the figures of the full run, tracked
+#
+#   snakemake --cores 8                                                     the paper
+#   snakemake --cores 8 --config study=fig2                                 one study of it
+#   snakemake --cores 8 --config study=fig2 'overrides=[replicates=3]'      an ablation, kept apart
+#   snakemake --report report.html                                          a page of it all
+
+import time
+
+from snakemake.utils import min_version
+
+from kgl.replication.plan import make_plan
+from kgl.replication.progress import duration, watch
+
+min_version("9.0")
+
+
+# Read only with --software-deployment-method apptainer; `make env` is the way to the environment.
+container: "docker://python:3.11-slim"
+
+
+PLAN = make_plan(config.get("study", "paper"), config.get("overrides"), config.get("run"))
+OUT = PLAN.directory
+STARTED = time.time()
+config["kgl"] = {
+    "run": PLAN.run,
+    "studies": len(PLAN.studies),
+    "cells": len(PLAN.cells),
+    "overrides": " ".join(PLAN.overrides),
+}
+
+
+report: "experiments/report/workflow.rst"
+
+
+wildcard_constraints:
+    study="[a-z0-9]+",
+    dataset="[^/]+/[^/]+",
+    model="[^/]+",
+
+
+onstart:
+    print(
+        f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells in {len(PLAN.studies)} studies -> {OUT}"
+    )
+    watch(PLAN)
+
+
+onsuccess:
+    print(f"[kgl] run {PLAN.run} done in {duration(time.time() - STARTED)}: {OUT}/figures")
+
+
+onerror:
+    print(
+        f"[kgl] run {PLAN.run} failed after {duration(time.time() - STARTED)}; what was computed is kept:"
+    )
+    print(f"[kgl] mend the cause and run the same command again. Logs: {OUT}/logs")
+
+
+rule all:
+    input:
+        expand(f"{OUT}/figures/{{study}}.{{kind}}", study=PLAN.studies, kind=["png", "pdf", "csv"]),
+        f"{OUT}/provenance/{PLAN.name}.json",
+        PLAN.published,
+
+
+rule data:
+    input:
+        src=lambda w: PLAN.data_code(w.dataset),
+    output:
+        f"{OUT}/data/{{dataset}}.npz",
+    log:
+        f"{OUT}/logs/data/{{dataset}}.log",
+    benchmark:
+        f"{OUT}/benchmarks/data/{{dataset}}.tsv"
+    retries: 1
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        spec=lambda w: PLAN.datasets[w.dataset],
+    script:
+        "experiments/data.py"
+
+
+rule fit:
+    input:
+        data=f"{OUT}/data/{{dataset}}.npz",
+        src=lambda w: PLAN.fit_code(f"{w.dataset}/{w.model}"),
+    output:
+        f"{OUT}/fits/{{dataset}}/{{model}}.npz",
+    log:
+        f"{OUT}/logs/fit/{{dataset}}/{{model}}.log",
+    benchmark:
+        f"{OUT}/benchmarks/fit/{{dataset}}/{{model}}.tsv"
+    retries: 1
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        spec=lambda w: PLAN.cells[f"{w.dataset}/{w.model}"].fit,
+    script:
+        "experiments/fit.py"
+
+
+rule score:
+    input:
+        fits=lambda w: PLAN.fits(w.study),
+        src=PLAN.code("score"),
+    output:
+        f"{OUT}/tables/{{study}}.parquet",
+    log:
+        f"{OUT}/logs/score/{{study}}.log",
+    benchmark:
+        f"{OUT}/benchmarks/score/{{study}}.tsv"
+    retries: 1
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        labels=lambda w: PLAN.labels(w.study),
+        score=lambda w: PLAN.studies[w.study].settings["protocol"]["score"],
+    script:
+        "experiments/score.py"
+
+
+rule figure:
+    input:
+        table=f"{OUT}/tables/{{study}}.parquet",
+        fits=lambda w: PLAN.drawn(w.study, "fits"),
+        data=lambda w: PLAN.drawn(w.study, "data"),
+        src=lambda w: PLAN.figure_code(w.study),
+    output:
+        report(
+            f"{OUT}/figures/{{study}}.png",
+            caption="experiments/report/figure.rst",
+            category="Figures",
+            labels={"figure": "{study}", "as": "picture"},
+        ),
+        report(
+            f"{OUT}/figures/{{study}}.csv",
+            caption="experiments/report/figure.rst",
+            category="Figures",
+            labels={"figure": "{study}", "as": "table"},
+        ),
+        f"{OUT}/figures/{{study}}.pdf",
+    log:
+        f"{OUT}/logs/figure/{{study}}.log",
+    benchmark:
+        f"{OUT}/benchmarks/figure/{{study}}.tsv"
+    retries: 1
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        study=lambda w: PLAN.figure(w.study),
+        caption=lambda w: PLAN.studies[w.study].caption,
+    script:
+        "experiments/figure.py"
+
+
+rule summary:
+    input:
+        tables=expand(f"{OUT}/tables/{{study}}.parquet", study=PLAN.studies),
+    output:
+        provenance=f"{OUT}/provenance/{PLAN.name}.json",
+        cost=report(f"{OUT}/cost/{PLAN.name}.csv", category="The run", labels={"table": "cost"}),
+    log:
+        f"{OUT}/logs/summary.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        run=PLAN.record,
+        benchmarks=PLAN.benchmarks,
+    script:
+        "experiments/summary.py"
+
+
+rule publish:
+    input:
+        expand(f"{OUT}/figures/{{study}}.{{kind}}", study=PLAN.studies, kind=["png", "csv"]),
+        f"{OUT}/provenance/{PLAN.name}.json",
+    output:
+        expand("figures/{study}.{kind}", study=PLAN.studies, kind=["png", "csv"]),
+        "figures/provenance.json",
+    log:
+        f"{OUT}/logs/publish.log",
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    script:
+        "experiments/publish.py"

@@ -1,0 +1,13 @@
+"""Snakemake script: what the run was, what it cost, and the hash of every table."""
+
+from kgl.replication.jobs import logged
+from kgl.replication.summary import write_summary
+
+with logged(snakemake.log[0]):
+    write_summary(
+        snakemake.params.run,
+        tables=list(snakemake.input.tables),
+        benchmarks=snakemake.params.benchmarks,
+        provenance=snakemake.output.provenance,
+        cost=snakemake.output.cost,
+    )

@@ -1,0 +1,190 @@
+"""One cell: one model on all replicates of one dataset, at every point of its grid.
+
+A model is an estimator class of ``kgl.models``, whose grid is solved as one batch, or any function
+``f(Y, *, K_x, K_z, **point)`` that returns the weights ``W`` (m, m), or ``(W, signals)`` if it also
+fits signals (n, m). The truth is used to score every point, never to fit one.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from kgl.grid import GridResult, fit_grid
+from kgl.laplacian import Array, edges_from_adjacency
+from kgl.metrics import THRESHOLD, aps_many, sse_many
+from kgl.models import GraphLearner
+from kgl.replication.config import ConfigError, resolve
+
+__all__ = ["METRICS", "evaluate", "fit_cell", "grid_points"]
+
+#: What is worked out at every grid point of every replicate.
+METRICS = ("aps_weights", "aps_scores", "sse", "density", "mse_in", "mse_out")
+
+Report = Callable[[str], None]
+
+
+def grid_points(grid: Mapping[str, list[float]]) -> dict[str, Array]:
+    """Cross the axes of a grid, the last varying fastest.
+
+    Examples
+    --------
+    >>> grid_points({"rho": [1.0, 2.0], "psi": [3.0, 4.0]})["psi"]
+    array([3., 4., 3., 4.])
+    """
+    points = np.array(list(product(*grid.values())), dtype=float)
+    return {name: points[:, k].copy() for k, name in enumerate(grid)}
+
+
+def evaluate(
+    weights: Array, scores: Array, signals: Array | None, truth: Mapping[str, Array]
+) -> dict[str, Array]:
+    """Score the graphs (N, E) and signals (N, n, m) of a grid against the truth.
+
+    The errors of signals are means over observed (``mse_in``) and over withheld entries
+    (``mse_out``) of ``Y``; NaN where there is none, or where the model fits no signals.
+    """
+    largest = weights.max(axis=1, keepdims=True)
+    out = {
+        "aps_weights": aps_many(truth["W"], weights),
+        "aps_scores": aps_many(truth["W"], scores, threshold=None),
+        "sse": sse_many(truth["W"], weights),
+        "density": (weights > THRESHOLD * largest).mean(axis=1),
+    }
+    observed = ~np.isnan(truth["Y"])
+    for name, where in (("mse_in", observed), ("mse_out", ~observed)):
+        if signals is None or not where.any():
+            out[name] = np.full(len(weights), np.nan)
+        else:
+            out[name] = ((signals[:, where] - truth["Y_full"][where]) ** 2).mean(axis=1)
+    return out
+
+
+def fit_cell(
+    data: Mapping[str, Array], spec: Mapping[str, Any], report: Report = lambda _: None
+) -> dict[str, Array]:
+    """Fit one model to all replicates of a dataset.
+
+    Parameters
+    ----------
+    data : dict of arrays
+        From :func:`kgl.replication.sources.build`, replicates along the first axis.
+    spec : dict
+        ``estimator``, ``grid``, ``options``, ``fit`` (the protocol) and ``keep``.
+    report : callable
+        Receives a line of progress per replicate.
+
+    Returns
+    -------
+    dict of arrays
+        ``grid.<name>`` (N,) for each hyperparameter; each of :data:`METRICS`, ``n_iter``,
+        ``converged`` and ``kkt_residual`` as (R, N); and ``weights`` (R, N, E) and ``signals``
+        (R, N, n, m) where ``keep`` names them.
+    """
+    model = resolve(spec["estimator"], what="model.estimator")
+    points = grid_points(spec["grid"])
+    n_points, replicates = len(next(iter(points.values()))), len(data["Y"])
+    report(f"{spec['estimator']}: {n_points} grid points, {replicates} replicates")
+    rows: list[dict[str, Array]] = []
+    begin = time.perf_counter()
+    for r in range(replicates):
+        truth = {name: values[r] for name, values in data.items()}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            rows.append(_fit_replicate(model, truth, spec, points))
+        for message in dict.fromkeys(str(w.message) for w in caught):
+            report(f"  warning: {message}")
+        left = (time.perf_counter() - begin) / (r + 1) * (replicates - r - 1)
+        row = rows[-1]
+        best = f"best APS {row['aps_weights'].max():.3f}, best SSE {row['sse'].min():.3f}"
+        unfinished = int((~row["converged"]).sum())
+        note = f", {unfinished} points not converged" if unfinished else ""
+        report(f"replicate {r + 1}/{replicates}: {best}{note}; about {left:.0f} s left")
+    return {f"grid.{name}": values for name, values in points.items()} | {
+        name: np.stack([row[name] for row in rows]) for name in rows[0]
+    }
+
+
+def _fit_replicate(
+    model: Any, truth: Mapping[str, Array], spec: Mapping[str, Any], points: dict[str, Array]
+) -> dict[str, Array]:
+    keep = spec["keep"]
+    if isinstance(model, type) and issubclass(model, GraphLearner):
+        fitted, extra = _fit_learner(model, truth, spec)
+    else:
+        fitted, extra = _fit_function(model, truth, spec, points)
+    weights, scores, signals = fitted
+    row = {**evaluate(weights, scores, signals, truth), **extra}
+    if "weights" in keep:
+        row["weights"] = weights
+    if "signals" in keep and signals is not None:
+        row["signals"] = signals
+    return row
+
+
+_Fitted = tuple[Array, Array, Array | None]
+
+
+def _fit_learner(
+    model: type[GraphLearner], truth: Mapping[str, Array], spec: Mapping[str, Any]
+) -> tuple[_Fitted, dict[str, Array]]:
+    kernels = {}
+    if model._spec.node_kernel:
+        kernels["K_x"] = truth.get("K_x")
+    if model._spec.observation_kernel:
+        kernels["K_z"] = truth.get("K_z")
+    options = {**spec["fit"], **spec["options"]}
+    grid: GridResult = fit_grid(
+        model, truth["Y"], **kernels, **spec["grid"], signals=model._spec.fitted, **options
+    )
+    assert grid.weights is not None and grid.scores is not None
+    extra = {"n_iter": grid.n_iter, "converged": grid.converged, "kkt_residual": grid.residual}
+    return (grid.weights, grid.scores, grid.signals), extra
+
+
+def _fit_function(
+    model: Callable[..., Any],
+    truth: Mapping[str, Array],
+    spec: Mapping[str, Any],
+    points: dict[str, Array],
+) -> tuple[_Fitted, dict[str, Array]]:
+    given = {name: truth.get(name) for name in ("K_x", "K_z")}
+    parameters = inspect.signature(model).parameters
+    for name in spec["grid"]:
+        if name not in parameters:
+            raise ConfigError(
+                f"model.grid.{name}: {spec['estimator']} takes no {name!r}; its parameters are "
+                f"{', '.join(parameters)}"
+            )
+    used = {k: v for k, v in given.items() if k in parameters}
+    weights, signals = [], []
+    for point in _each(points):
+        answer = model(truth["Y"], **used, **point, **spec["options"])
+        W, fitted = answer if isinstance(answer, tuple) else (answer, None)
+        m = truth["Y"].shape[1]
+        if np.shape(W) != (m, m) or not np.isfinite(W).all():
+            raise ValueError(
+                f"{spec['estimator']} returned weights of shape {np.shape(W)} at {point}; return a "
+                f"finite symmetric {m} x {m} matrix, or it and the fitted signals"
+            )
+        weights.append(edges_from_adjacency(np.asarray(W, dtype=float)))
+        signals.append(fitted)
+    edges = np.array(weights)
+    n_points = len(edges)
+    extra = {
+        "n_iter": np.ones(n_points, dtype=int),
+        "converged": np.ones(n_points, dtype=bool),
+        "kkt_residual": np.full(n_points, np.nan),
+    }
+    return (edges, edges, None if signals[0] is None else np.array(signals)), extra
+
+
+def _each(points: dict[str, Array]) -> Iterator[dict[str, float]]:
+    for values in zip(*points.values(), strict=True):
+        yield dict(zip(points, map(float, values), strict=True))

@@ -1,0 +1,81 @@
+"""The bodies of the workflow's jobs: read, call, write. The scripts in experiments/ only name them."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kgl.replication.records import load_arrays, save_arrays, save_table
+
+__all__ = ["data_job", "fit_job", "logged", "score_job"]
+
+
+@contextmanager
+def logged(path: str | Path) -> Iterator[Callable[[str], None]]:
+    """Give a function that writes lines to a log; an exception is written there as well.
+
+    The log can be watched while the job runs. The message of a failure also goes to the
+    screen, where Snakemake shows it.
+    """
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    begin = time.perf_counter()
+    with Path(path).open("w", encoding="utf-8", buffering=1) as stream:
+
+        def report(line: str) -> None:
+            print(f"{time.perf_counter() - begin:7.1f} s  {line}", file=stream)
+
+        try:
+            yield report
+        except Exception as error:
+            traceback.print_exc(file=stream)
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)
+            raise
+        report("done")
+
+
+def data_job(spec: Mapping[str, Any], output: str, log: str) -> None:
+    """Write the arrays of one dataset, all replicates."""
+    from kgl.replication.sources import build
+
+    with logged(log) as report:
+        save_arrays(output, build(spec, report), spec)
+
+
+def fit_job(data: str, spec: Mapping[str, Any], output: str, log: str) -> None:
+    """Fit one model to one dataset, all replicates, and write its metrics."""
+    from kgl.replication.fitting import fit_cell
+
+    with logged(log) as report:
+        arrays, record = load_arrays(data)
+        fitted = fit_cell(arrays, spec, report)
+        save_arrays(output, fitted, {"data": record["settings"], "fit": dict(spec)})
+
+
+def score_job(
+    study: str,
+    fits: Sequence[str],
+    labels: Sequence[Mapping[str, Any]],
+    score: Mapping[str, str],
+    output: str,
+    log: str,
+) -> None:
+    """Write the table of one study."""
+    from kgl.replication.scoring import score_study
+
+    with logged(log) as report:
+        loaded = [load_arrays(path) for path in fits]
+        report(f"{study}: {len(loaded)} cells")
+        cells = [(label, arrays) for label, (arrays, _) in zip(labels, loaded, strict=True)]
+        table = score_study(study, cells, score)
+        settings = {
+            "study": study,
+            "score": dict(score),
+            "fits": {Path(p).stem: r["digest"] for p, (_, r) in zip(fits, loaded, strict=True)},
+        }
+        report(f"{len(table)} rows")
+        save_table(output, table, settings)

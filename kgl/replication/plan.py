@@ -1,0 +1,371 @@
+"""From a study to the work it takes: datasets, cells, files.
+
+A *study* is a figure: families of graphs, models for each kind of data, and a sweep. A *cell* is one
+point of it for one model, with all replicates; its file is named by what it holds, so studies that
+share a cell share its file. A *run* is a directory of results: ``results/paper``, or one of its own
+where anything is overridden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any
+
+from kgl.replication.config import ConfigError, compose, conf_dir, source_file
+from kgl.replication.records import digest
+
+__all__ = ["Cell", "Plan", "Study", "make_plan"]
+
+#: Code that decides what a rule writes, besides its script and the functions that configurations
+#: name. An edit here reruns the rule; one elsewhere does not. tests/workflow checks that the lists
+#: cover what the scripts import.
+CODE = {
+    "data": (
+        "kgl/kernels/*.py",
+        "kgl/laplacian.py",
+        "kgl/random_graphs.py",
+        "kgl/replication/sources.py",
+        "kgl/seeding.py",
+        "kgl/simulate.py",
+    ),
+    "fit": (
+        "kgl/base.py",
+        "kgl/grid.py",
+        "kgl/kernels/*.py",
+        "kgl/laplacian.py",
+        "kgl/metrics.py",
+        "kgl/models.py",
+        "kgl/problem.py",
+        "kgl/replication/fitting.py",
+        "kgl/solvers/alternating.py",
+        "kgl/solvers/cg.py",
+        "kgl/solvers/cvxpy_step.py",
+        "kgl/solvers/graph_step.py",
+        "kgl/solvers/signal_step.py",
+    ),
+    "score": ("kgl/replication/scoring.py",),
+    "figure": (
+        "experiments/style.py",
+        "kgl/plotting.py",
+        "kgl/replication/scoring.py",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One dataset and one model: a job."""
+
+    name: str
+    dataset: str
+    model: str
+    labels: dict[str, Any] = field(hash=False)
+    data: dict[str, Any] = field(hash=False)
+    fit: dict[str, Any] = field(hash=False)
+
+    @property
+    def cost(self) -> float:
+        """Seconds that the fit takes, roughly: enough to weigh cells against each other."""
+        points = prod(len(values) for values in self.fit["grid"].values())
+        masked = self.data["data"]["missing"] > 0 and "rho" in self.fit["grid"]
+        three = "lam" in self.fit["grid"]
+        per_point = (4e-3 if masked and three else 4e-4) * (self.data["graph"]["m"] / 20) ** 2
+        return 2.0 + self.data["replicates"] * points * per_point
+
+
+@dataclass(frozen=True)
+class Study:
+    """A figure and its cells."""
+
+    name: str
+    config: dict[str, Any] = field(hash=False)
+    cells: tuple[Cell, ...] = field(hash=False)
+    styles: dict[str, dict[str, str]] = field(hash=False)
+    settings: dict[str, Any] = field(hash=False)
+
+    @property
+    def caption(self) -> str:
+        """What the figure shows, with the settings behind it, in one paragraph."""
+        facts = self.settings
+        count = facts["replicates"]
+        replicates = f"{count} replicate{'s' * (count > 1)}"
+        families = f" of each of {len(self.config['graph'])} families" * bool(
+            self.config.get("pool")
+        )
+        return (
+            f"{' '.join(self.config['caption'].split())} Settings: {replicates}{families}, "
+            f"m = {facts['m']}, n = {facts['n']}, alpha = {facts['alpha']}, grids of up to "
+            f"{facts['points']} points."
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a run makes."""
+
+    name: str
+    run: str
+    overrides: tuple[str, ...]
+    studies: dict[str, Study]
+    publish: bool
+
+    @property
+    def directory(self) -> str:
+        """Where results go, relative to the repository."""
+        return f"results/{self.run}"
+
+    @cached_property
+    def cells(self) -> dict[str, Cell]:
+        """All cells by name, those shared by several studies once."""
+        return {cell.name: cell for study in self.studies.values() for cell in study.cells}
+
+    @cached_property
+    def datasets(self) -> dict[str, dict[str, Any]]:
+        """Settings of all datasets by name."""
+        return {cell.dataset: cell.data for cell in self.cells.values()}
+
+    # -- what the rules of the Snakefile ask for -----------------------------------------------
+
+    def code(self, rule: str, *paths: str) -> list[str]:
+        """Return the source files of a rule and of functions that configurations name."""
+        root = conf_dir().parent
+        files = {
+            found.relative_to(root).as_posix()
+            for pattern in CODE[rule]
+            for found in root.glob(pattern)
+        }
+        files |= {name for path in paths if "." in path and (name := source_file(path))}
+        return sorted(files)
+
+    def data_code(self, dataset: str) -> list[str]:
+        """Return the source files that a dataset depends on."""
+        settings = self.datasets[dataset]
+        return self.code("data", settings["source"], settings["graph"]["family"])
+
+    def fit_code(self, cell: str) -> list[str]:
+        """Return the source files that a fit depends on."""
+        return self.code("fit", self.cells[cell].fit["estimator"])
+
+    def figure_code(self, study: str) -> list[str]:
+        """Return the source files that a figure depends on."""
+        path = f"experiments.figures.{self.studies[study].config['figure']}"
+        return self.code("figure", "experiments.figures.draw", path)
+
+    def fits(self, study: str) -> list[str]:
+        """Return the files of the fits of a study."""
+        return [f"{self.directory}/fits/{cell.name}.npz" for cell in self.studies[study].cells]
+
+    def labels(self, study: str) -> list[dict[str, Any]]:
+        """Return what each of these fits is."""
+        return [cell.labels for cell in self.studies[study].cells]
+
+    def drawn(self, study: str, kind: str) -> list[str]:
+        """Return the files of arrays that a figure reads besides its table."""
+        if not self.studies[study].config.get("arrays"):
+            return []
+        if kind == "fits":
+            return self.fits(study)
+        return [f"{self.directory}/data/{cell.dataset}.npz" for cell in self.studies[study].cells]
+
+    def figure(self, study: str) -> dict[str, Any]:
+        """Return what a figure needs to know of its study."""
+        found = self.studies[study]
+        known = {"config": found.config, "styles": found.styles, "labels": self.labels(study)}
+        return known | {"settings": found.settings}
+
+    @property
+    def published(self) -> list[str]:
+        """Files of the tracked directory that this run makes: those of the paper's run alone."""
+        if not self.publish:
+            return []
+        kinds = [f"figures/{name}.{kind}" for name in self.studies for kind in ("png", "csv")]
+        return [*kinds, "figures/provenance.json"]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What the run is, for its provenance."""
+        cells = {name: digest([cell.data, cell.fit]) for name, cell in self.cells.items()}
+        return {"name": self.run, "overrides": list(self.overrides), "cells": digest(cells)}
+
+    @property
+    def benchmarks(self) -> dict[str, list[str]]:
+        """Benchmark files by kind of job; fits by kind of study, since they cost the most."""
+        root = f"{self.directory}/benchmarks"
+        files = {"data": [f"{root}/data/{name}.tsv" for name in self.datasets]}
+        for cell in self.cells.values():
+            kind = f"fit {cell.model}, {cell.labels['data']}, {cell.labels['sweep']}"
+            files.setdefault(kind, []).append(f"{root}/fit/{cell.name}.tsv")
+        files["score"] = [f"{root}/score/{name}.tsv" for name in self.studies]
+        return files
+
+
+def _overrides(given: Any) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        given = [given]
+    if not isinstance(given, Sequence) or not all(isinstance(text, str) for text in given):
+        raise ConfigError(
+            f"overrides = {given!r} is not a list of texts; write 'overrides=[data.noise=0.5]', "
+            "with quotes around a value that has brackets: "
+            "'overrides=[\"study.graph=[er]\"]'"
+        )
+    return tuple(given)
+
+
+def make_plan(study: str = "paper", overrides: Any = None, run: str | None = None) -> Plan:
+    """Work out what a study, or a collection of studies, takes.
+
+    Parameters
+    ----------
+    study : str
+        An option of ``conf/study``.
+    overrides : sequence of str, optional
+        In Hydra's syntax. Their results go to a directory of their own.
+    run : str, optional
+        Name of that directory instead of one made from the overrides.
+
+    Examples
+    --------
+    >>> plan = make_plan("fig2", ["replicates=3", "levels.noise=[0.5]"])
+    >>> len(plan.cells), sorted({cell.dataset for cell in plan.cells.values()})
+    (6, ['sbm-dependent/noise-0.5', 'sbm-independent/noise-0.5'])
+    """
+    given = _overrides(overrides)
+    chosen = {text.partition("=")[0] for text in given} & {"graph", "data", "model", "study"}
+    if chosen:
+        key = sorted(chosen)[0]
+        instead = {"study": "--config study=..."}.get(key, "study.graph, study.models")
+        raise ConfigError(
+            f"override of {key!r}: the study chooses it; override {instead} instead, as in "
+            "'overrides=[\"study.graph=[er]\"]'"
+        )
+    top = compose([f"study={study}"]).values()["study"]
+    extra: tuple[str, ...] = ()
+    names = [study]
+    base = "paper"
+    if "studies" in top:
+        names, extra = top["studies"], tuple(top.get("overrides", ()))
+        base = top.get("run", base)
+    if given:
+        default = f"{study}-{digest(sorted(given), 8)}"
+        if run in ("paper", "smoke"):
+            raise ConfigError(f"run = {run!r} is not for results with overrides; take another name")
+        base = run or default
+    elif run not in (None, base):
+        raise ConfigError(f"run = {run!r} goes with overrides; without them the run is {base!r}")
+    studies = {name: _study(name, extra, given) for name in names}
+    _refuse_clashes(studies)
+    publish = study == base == "paper"
+    return Plan(name=study, run=base, overrides=given, studies=studies, publish=publish)
+
+
+def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...]) -> Study:
+    # the study's own settings first, so that a collection's and then the user's win
+    own = tuple(compose([f"study={name}"]).values()["study"].get("overrides", ()))
+    settings = (*own, *extra, *given)
+    composed = compose([f"study={name}", *settings])
+    config = composed.values()["study"]
+    sweep: dict[str, list[Any]] = config["sweep"]
+    for text in given:
+        key = text.partition("=")[0]
+        if key in sweep:
+            raise ConfigError(
+                f"override {text!r}: {composed.file('study')} sweeps over {key}; override the "
+                f"levels instead, as in 'levels.{key.rpartition('.')[2]}=[...]'"
+            )
+    for_cells = [t for t in settings if not t.startswith("study.")]
+    cells, styles, facts = [], {}, []
+    for graph, data in product(config["graph"], config["models"]):
+        for model in config["models"][data]:
+            groups = [f"graph={graph}", f"data={data}", f"model={model}"]
+            cell_config = compose([*groups, *for_cells])
+            for level in product(*sweep.values()):
+                setting = dict(zip(sweep, level, strict=True))
+                values = cell_config.values(setting)
+                cells.append(_cell(values, setting, (graph, data, model), config))
+                facts.append(values)
+            chosen = facts[-1]["model"]
+            styles[model] = {"label": chosen["label"], **chosen["style"]}
+    labels = {
+        "graph": {
+            c.labels["graph"]: f["graph"]["label"] for c, f in zip(cells, facts, strict=True)
+        },
+        "data": {c.labels["data"]: f["data"]["label"] for c, f in zip(cells, facts, strict=True)},
+    }
+    summary = _summary(facts, cells) | {"labels": labels}
+    return Study(name, config, tuple(cells), styles, summary)
+
+
+def _cell(
+    values: dict[str, Any],
+    level: dict[str, Any],
+    groups: tuple[str, str, str],
+    study: Mapping[str, Any],
+) -> Cell:
+    graph, data, model = groups
+    variant = f"-{study['variant']}" if study.get("variant") else ""
+    short = {key.rpartition(".")[2]: value for key, value in level.items()}
+    levels = "_".join(f"{key}-{value}" for key, value in short.items())
+    dataset = f"{graph}-{data}{variant}/{levels}"
+    sweep, value = list(short.items())[-1]
+    labels = {
+        "graph": graph,
+        "data": data,
+        "sweep": sweep,
+        "level": value,
+        "m": values["graph"]["m"],
+        "n": values["data"]["n"],
+        "noise": values["data"]["noise"],
+        "missing": values["data"]["missing"],
+        "model": model,
+    }
+    settings = {
+        "source": values["data"]["source"],
+        "seed": values["seed"],
+        "replicates": values["replicates"],
+        "graph": {k: v for k, v in values["graph"].items() if k != "label"},
+        "data": {k: v for k, v in values["data"].items() if k not in ("label", "source")},
+    }
+    fit = {
+        "estimator": values["model"]["estimator"],
+        "grid": values["model"]["grid"],
+        "options": values["model"]["options"],
+        "fit": values["protocol"]["fit"],
+        "keep": study.get("keep", []),
+    }
+    return Cell(f"{dataset}/{model}", dataset, model, labels, settings, fit)
+
+
+def _summary(facts: list[dict[str, Any]], cells: list[Cell]) -> dict[str, Any]:
+    """Settings of a study for its caption: one value, or the range of a sweep."""
+
+    def values(key: str, group: str) -> str:
+        found = sorted({f[group][key] for f in facts})
+        return ", ".join(f"{v:g}" for v in found)
+
+    points = max(prod(len(v) for v in cell.fit["grid"].values()) for cell in cells)
+    return {
+        "replicates": facts[0]["replicates"],
+        "m": values("m", "graph"),
+        "n": values("n", "data"),
+        "alpha": values("alpha", "graph"),
+        "points": points,
+        "protocol": facts[0]["protocol"],
+    }
+
+
+def _refuse_clashes(studies: Mapping[str, Study]) -> None:
+    seen: dict[str, tuple[str, Cell]] = {}
+    for name, study in studies.items():
+        for cell in study.cells:
+            other, first = seen.setdefault(cell.name, (name, cell))
+            if (first.data, first.fit) != (cell.data, cell.fit):
+                raise ConfigError(
+                    f"studies {other} and {name} describe the cell {cell.name} differently; give "
+                    f"one of them a `variant` in conf/study/{name}.yaml"
+                )

@@ -1,0 +1,156 @@
+"""Files: arrays and tables that are written whole or not at all, and know where they came from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgl._optional import import_optional
+from kgl.laplacian import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "atomic",
+    "digest",
+    "load_arrays",
+    "load_table",
+    "provenance",
+    "save_arrays",
+    "save_csv",
+    "save_table",
+]
+
+#: What counts as source: a change elsewhere does not make a result "dirty".
+SOURCES = ("kgl", "conf", "experiments", "Snakefile")
+
+
+def digest(value: Any, length: int = 12) -> str:
+    """Return a short name for a plain value, the same on every machine.
+
+    Examples
+    --------
+    >>> digest({"b": 1, "a": [0.5]}) == digest({"a": [0.5], "b": 1})
+    True
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:length]
+
+
+@contextmanager
+def atomic(path: str | Path) -> Iterator[Path]:
+    """Give a temporary path beside ``path``; move it there only if the block succeeds."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # the process id keeps two writers apart; the suffix stays, since writers go by it
+    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@cache
+def _git() -> dict[str, Any]:
+    root = Path(__file__).resolve().parents[2]
+
+    def run(*command: str) -> str | None:
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(root), *command], capture_output=True, text=True, check=True
+            )
+        except (OSError, subprocess.CalledProcessError):
+            return None
+        return done.stdout.strip()
+
+    changed = run("status", "--porcelain", "--", *SOURCES)
+    return {"commit": run("rev-parse", "HEAD"), "dirty": None if changed is None else bool(changed)}
+
+
+@cache
+def _machine() -> dict[str, Any]:
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[call-overload, index, unused-ignore]
+    return {
+        "kgl": version("kernel-graph-learning"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": version("scipy"),
+        "blas": f"{blas['name']} {blas['version']}",
+        "threads": os.environ.get("OMP_NUM_THREADS"),
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def provenance(settings: Any) -> dict[str, Any]:
+    """Return where a result comes from: settings, code and libraries.
+
+    Neither the time nor the name of the machine is part of it: two runs of the same code on the
+    same settings give the same bytes.
+    """
+    return {"settings": settings, "digest": digest(settings), **_git(), **_machine()}
+
+
+def save_arrays(path: str | Path, arrays: Mapping[str, Array], settings: Any) -> None:
+    """Write arrays and their provenance as a compressed ``.npz`` file."""
+    record = np.array(json.dumps(provenance(settings), sort_keys=True))
+    with atomic(path) as part, part.open("wb") as stream:
+        np.savez_compressed(stream, **dict(arrays), provenance=record)  # type: ignore[arg-type, unused-ignore]
+
+
+def load_arrays(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Read what :func:`save_arrays` wrote: the arrays and the provenance."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        record = json.loads(str(arrays.pop("provenance")))
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ValueError(f"{path} is not a file of this workflow ({error}); remove it") from error
+    return arrays, record
+
+
+def save_table(path: str | Path, table: pd.DataFrame, settings: Any) -> None:
+    """Write a table as Parquet, with its provenance in the file's metadata."""
+    pa = import_optional("pyarrow", "workflow", "the replication")
+    parquet = import_optional("pyarrow.parquet", "workflow", "the replication")
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    record = json.dumps(provenance(settings), sort_keys=True)
+    # a name for each column is all that readers need of pandas' own metadata
+    arrow = arrow.replace_schema_metadata({"kgl.provenance": record})
+    with atomic(path) as part:
+        parquet.write_table(arrow, part, compression="zstd")
+
+
+def load_table(path: str | Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Read what :func:`save_table` wrote: the table and its provenance."""
+    parquet = import_optional("pyarrow.parquet", "workflow", "the replication")
+    arrow = parquet.read_table(path)
+    record = (arrow.schema.metadata or {}).get(b"kgl.provenance")
+    if record is None:
+        raise ValueError(f"{path} is not a table of this workflow: it has no provenance")
+    return arrow.to_pandas(), json.loads(record)
+
+
+def save_csv(path: str | Path, table: pd.DataFrame) -> None:
+    """Write a table to read: six digits, no index."""
+    with atomic(path) as part:
+        table.to_csv(part, index=False, float_format="%.6g", lineterminator="\n")
+
+
+def sha256(path: str | Path) -> str:
+    """Return the SHA-256 of a file."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

@@ -1,0 +1,157 @@
+"""From fits to tables: choose a grid point for each replicate, and write one number per row.
+
+Columns of a table: ``study, graph, data, sweep, level, m, n, noise, missing, model, replicate``,
+the criterion by which the point was chosen (``selected_by``), the point (``lam, rho, psi`` and
+whatever else the model has), the axes on whose end it lies (``at_edge``), ``metric`` and ``value``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgl._optional import import_optional
+from kgl.laplacian import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CRITERIA", "best_points", "score_cell", "score_study", "summarise"]
+
+#: What a grid point can be chosen by, and whether more of it is better.
+CRITERIA = {"aps": True, "sse": False, "mse_out": False}
+#: What is written for the chosen point.
+METRICS = ("aps", "aps_scores", "sse", "density", "mse_in", "mse_out", "n_iter", "kkt_residual")
+#: A cell of a figure, up to the model.
+KEYS = ["study", "graph", "data", "sweep", "level", "m", "n", "noise", "missing", "model"]
+AXES = ("lam", "rho", "psi")
+
+
+def best_points(values: Array, *, highest: bool, best: str = "replicate") -> Array:
+    """Return the index of the best grid point for each replicate.
+
+    Parameters
+    ----------
+    values : array (R, N)
+        A metric at every point of every replicate.
+    highest : bool
+        Whether more is better.
+    best : {"replicate", "mean"}
+        The best point of each replicate, or the one that is best on average for all of them.
+
+    Examples
+    --------
+    >>> best_points(np.array([[0.1, 0.4], [0.9, 0.2]]), highest=True)
+    array([1, 0])
+    >>> best_points(np.array([[0.1, 0.4], [0.9, 0.2]]), highest=True, best="mean")
+    array([0, 0])
+    """
+    signed = values if highest else -values
+    if best == "mean":
+        return np.full(len(values), int(np.argmax(signed.mean(axis=0))))
+    return np.asarray(np.argmax(signed, axis=1))
+
+
+def _at_edge(axes: Mapping[str, Array], index: int) -> str:
+    """Name the hyperparameters whose chosen value is the first or last of more than two."""
+    ends = []
+    for name, values in axes.items():
+        axis = np.unique(values)
+        if len(axis) > 2 and values[index] in (axis[0], axis[-1]):
+            ends.append(name)
+    return "+".join(ends)
+
+
+def score_cell(
+    arrays: Mapping[str, Array], labels: Mapping[str, Any], score: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return the rows of one cell.
+
+    Parameters
+    ----------
+    arrays : dict of arrays
+        From :func:`kgl.replication.fitting.fit_cell`.
+    labels : dict
+        What the cell is: family, kind of data, level, model.
+    score : dict
+        The protocol: ``aps`` says what average precision ranks (``weights`` or ``scores``),
+        ``best`` how a point is chosen.
+    """
+    metrics = {name: arrays[name] for name in METRICS if name in arrays}
+    metrics["aps"] = arrays[f"aps_{score['aps']}"]
+    axes = {k.removeprefix("grid."): v for k, v in arrays.items() if k.startswith("grid.")}
+    rows = []
+    for criterion, highest in CRITERIA.items():
+        values = metrics[criterion]
+        if np.isnan(values).any():
+            continue  # nothing withheld, or a model that fits no signals
+        chosen = best_points(values, highest=highest, best=score["best"])
+        for replicate, index in enumerate(chosen):
+            point = {name: float(axes[name][index]) for name in axes}
+            edge = _at_edge(axes, int(index))
+            for metric in METRICS:
+                value = float(metrics[metric][replicate, index])
+                row = {**labels, "replicate": replicate, "selected_by": criterion}
+                row |= dict.fromkeys(AXES, np.nan) | point
+                row |= {"at_edge": edge, "metric": metric, "value": value}
+                rows.append(row)
+    return rows
+
+
+def score_study(
+    study: str,
+    cells: Iterable[tuple[Mapping[str, Any], Mapping[str, Array]]],
+    score: Mapping[str, str],
+) -> pd.DataFrame:
+    """Return the table of a study from the labels and arrays of its cells."""
+    pd = import_optional("pandas", "workflow", "the replication")
+    rows = [
+        row
+        for labels, arrays in cells
+        for row in score_cell(arrays, {"study": study, **labels}, score)
+    ]
+    table = pd.DataFrame(rows)
+    # empty values are dropped last, so that models without signals keep no rows of NaN
+    table = table[table["value"].notna()].reset_index(drop=True)
+    last = ["at_edge", "metric", "value"]
+    return table[[c for c in table.columns if c not in last] + last]
+
+
+def summarise(table: pd.DataFrame, metrics: Iterable[str], *, pool: bool = False) -> pd.DataFrame:
+    """Mean and 5th and 95th percentile over replicates: what the figures draw.
+
+    Each metric is taken at the point that is best by itself, as the paper reports; ``density`` and
+    other metrics that choose nothing are taken where ``aps`` is best.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From :func:`score_study`.
+    metrics : iterable of str
+        Which ones, in this order.
+    pool : bool
+        Whether the families of graphs are taken together.
+    """
+    pd = import_optional("pandas", "workflow", "the replication")
+    keys = [k for k in KEYS if not (pool and k == "graph")]
+    parts = []
+    for metric in metrics:
+        criterion = metric if metric in CRITERIA else "aps"
+        rows = table[(table["metric"] == metric) & (table["selected_by"] == criterion)]
+        groups = rows.groupby(keys, sort=False, dropna=False)
+        part = groups["value"].agg(
+            mean="mean",
+            p05=lambda v: np.percentile(v, 5),
+            p95=lambda v: np.percentile(v, 95),
+            runs="count",
+        )
+        part["at_edge"] = groups["at_edge"].agg(lambda v: float((v != "").mean()))
+        part = part.reset_index()
+        part.insert(len(keys), "metric", metric)
+        if pool:
+            part.insert(1, "graph", "+".join(dict.fromkeys(rows["graph"])))
+        parts.append(part)
+    summary: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    return summary
