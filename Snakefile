@@ -14,10 +14,11 @@
 
 import time
 
+from snakemake.logging import logger
 from snakemake.utils import min_version
 
 from kgl.replication.plan import make_plan
-from kgl.replication.progress import duration, watch
+from kgl.replication.progress import calm, duration, watch
 
 min_version("9.0")
 
@@ -50,6 +51,7 @@ onstart:
     print(
         f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells in {len(PLAN.studies)} studies -> {OUT}"
     )
+    calm(logger)
     watch(PLAN)
 
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import matplotlib as mpl
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 #: Widths of the paper's columns, in inches.
@@ -23,6 +31,8 @@ LABELS = {
     "rho": r"$\rho$",
     "psi": r"$\psi$",
 }
+#: What families of graphs are called in a title; others go by the label of their configuration.
+FAMILIES = {"sbm": "SBM", "er": "ER", "ba": "BA"}
 
 
 def use() -> None:
@@ -47,3 +57,44 @@ def use() -> None:
             "savefig.dpi": 200,
         }
     )
+
+
+def label(name: str) -> str:
+    """Name a metric or hyperparameter as on an axis."""
+    return LABELS.get(name, name)
+
+
+def title(graph: str, labels: dict[str, dict[str, str]], data: str | None = None) -> str:
+    """Name a panel by its family of graphs and its kind of data, e.g. "SBM, independent data"."""
+    kind = "" if data is None else labels["data"].get(data, data)
+    if "+" in graph:  # families taken together: only the kind of data is worth a word
+        return kind[:1].upper() + kind[1:]
+    family = FAMILIES.get(graph, labels["graph"].get(graph, graph))
+    return f"{family}, {kind}" if kind else family
+
+
+def scientific(value: float) -> str:
+    """Write a positive number by its power of ten.
+
+    Examples
+    --------
+    >>> scientific(1e-7), scientific(3e-5)
+    ('$10^{-7}$', '$3\\\\times 10^{-5}$')
+    """
+    mantissa, exponent = f"{value:e}".split("e")
+    power = f"10^{{{int(exponent)}}}"
+    return f"${power}$" if float(mantissa) == 1 else rf"${float(mantissa):g}\times {power}$"
+
+
+def curve(ax: Axes, x: Any, part: pd.DataFrame, *, bar: float = 0.9, **look: Any) -> Line2D:
+    """Draw means, joined by a line, and bars from the 5th to the 95th percentile."""
+    # nothing is clipped: half a marker at an APS of 1 would look like less
+    (line,) = ax.plot(x, part["mean"], clip_on=False, **look)
+    # the bars are not tied to the mean, which one outlier among many can push beyond them
+    low, high = part["p05"].to_numpy(), part["p95"].to_numpy()
+    ax.errorbar(
+        x, (low + high) / 2, yerr=np.maximum(high - low, 0) / 2, fmt="none",
+        ecolor=line.get_color(), elinewidth=bar, capsize=1.8, capthick=bar,
+        zorder=line.zorder - 0.1, clip_on=False,
+    )  # fmt: skip
+    return line

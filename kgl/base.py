@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -32,12 +31,12 @@ from kgl.kernels import RBF, FittedKernel, Kernel, LaplacianKernel, as_kernel, k
 from kgl.laplacian import Array, laplacian_from_adjacency
 from kgl.problem import PARTS, ModelSpec
 from kgl.solvers.alternating import Options, solve_points
-from kgl.solvers.graph_step import graph_step, warn_if_inexact
+from kgl.solvers.graph_step import warn_if_inexact
+from kgl.solvers.routes import SOLVERS, graph_solver
 from kgl.solvers.signal_step import SignalData
 
 __all__ = ["DEFAULT_DENSITY", "DEFAULT_KERNEL", "GraphLearner", "Prepared"]
 
-SOLVERS = ("newton", "cvxpy", "cvxpy-matrix")
 REGULARISERS = ("frobenius", "log-degree")
 #: Share of pairs that are edges where neither psi nor a density is given: the paper's graphs.
 DEFAULT_DENSITY = 0.3
@@ -251,7 +250,7 @@ class GraphLearner(GraphExport, BaseEstimator):
             tol=check_hyperparameter("tol", self.tol),
             max_iter=self.max_iter,
             init=self._initial(m),
-            solve_graph=_graph_solver(self.solver, self.backend),
+            solve_graph=graph_solver(self.solver, self.backend),
         )
         if options.edge_cost is not None and self.regulariser == "log-degree":
             check_every_node(np.isfinite(options.edge_cost), names)
@@ -445,16 +444,3 @@ class GraphLearner(GraphExport, BaseEstimator):
             return Y.astype(float).where(Y.notna(), self.signals_)
         values = as_floats(Y)
         return np.where(np.isnan(values), self.signals_, values)
-
-
-def _graph_solver(solver: str, backend: str | None) -> Any:
-    if solver == "newton":
-        if backend is not None:
-            raise ValueError(
-                f"backend = {backend!r} names a CVXPY solver; it goes with solver='cvxpy'"
-            )
-        return graph_step
-    from kgl.solvers.cvxpy_step import cvxpy_graph_step
-
-    formulation = "matrix" if solver == "cvxpy-matrix" else "edges"
-    return partial(cvxpy_graph_step, formulation=formulation, backend=backend)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.csgraph import connected_components
 
 from kgl.laplacian import Array, adjacency_from_edges, edges_from_adjacency, n_nodes_from_edges
 
@@ -410,6 +409,8 @@ def spectral_clusters(W: ArrayLike, k: int, seed: int = 0) -> NDArray[np.intp]:
     if k == m:  # scikit-learn's eigensolver needs k < m, and there is only one such clustering
         return np.arange(m, dtype=np.intp)
     affinity = adjacency_from_edges(edges)
+    from scipy.sparse.csgraph import connected_components
+
     if connected_components(affinity, directed=False)[0] > 1:
         affinity += 1e-6 * edges.mean()
         np.fill_diagonal(affinity, 0.0)

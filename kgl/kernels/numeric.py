@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist, squareform  # type: ignore[import-untyped, unused-ignore]
 
 from kgl.kernels.base import FittedKernel, Kernel, choice, number
 from kgl.kernels.covariates import SCALES, Covariates, NumericReader, Scale
@@ -46,6 +45,8 @@ def _typical(values: FloatArray) -> float:
 
 def _nearest(distances: FloatArray) -> FloatArray:
     """Distance of each point to the nearest other place, from the distances of the pairs i < j."""
+    from scipy.spatial.distance import squareform
+
     square = squareform(distances)
     square[square == 0] = np.inf  # itself, and points at the same place
     nearest = np.asarray(square.min(axis=1, initial=np.inf))
@@ -116,6 +117,8 @@ class RBF(Kernel):
         reader, values = NumericReader.fit(X, self.scale)
         gamma = self.gamma
         if gamma is None:
+            from scipy.spatial.distance import pdist  # half a second to load, so only where used
+
             gamma = BANDWIDTH_RULES[self.bandwidth](np.asarray(pdist(values)))
             if not (math.isfinite(gamma) and gamma > 0):
                 raise ValueError(
@@ -130,6 +133,8 @@ class RBF(Kernel):
 def _gaussian(gamma: float, A: FloatArray, B: FloatArray) -> FloatArray:
     # Differences, not sklearn's ||x||^2 + ||y||^2 - 2 x.y: that one cancels for covariates far
     # from the origin (calendar years, projected coordinates).
+    from scipy.spatial.distance import cdist
+
     return np.asarray(np.exp(-gamma * cdist(A, B, "sqeuclidean")))
 
 

@@ -95,7 +95,8 @@ class Composed:
         """Dotted names of all values."""
         from omegaconf import OmegaConf
 
-        return _keys(OmegaConf.to_container(self.config))
+        plain: Any = OmegaConf.to_container(self.config)
+        return _keys(plain)
 
     @cache  # noqa: B019  (configurations are few, and kept anyway)
     def _resolved(self, settings: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
@@ -104,8 +105,8 @@ class Composed:
         config = self.config.copy()
         for key, value in settings:
             OmegaConf.update(config, key, value)
-        values: dict[str, Any] = OmegaConf.to_container(config, resolve=True)
-        return values
+        values: Any = OmegaConf.to_container(config, resolve=True)
+        return dict(values)
 
     def file(self, group: str) -> str:
         """Return the file that holds a group, as a reader would name it."""

@@ -1,8 +1,9 @@
 """One cell: one model on all replicates of one dataset, at every point of its grid.
 
-A model is an estimator class of ``kgl.models``, whose grid is solved as one batch, or any function
+A model is a row of :data:`kgl.problem.MODELS`, whose grid is solved as one batch; or any function
 ``f(Y, *, K_x, K_z, **point)`` that returns the weights ``W`` (m, m), or ``(W, signals)`` if it also
-fits signals (n, m). The truth is used to score every point, never to fit one.
+fits signals (n, m); or a subclass of :class:`kgl.models.GraphLearner`. The truth is used to score
+every point, never to fit one.
 """
 
 from __future__ import annotations
@@ -10,17 +11,21 @@ from __future__ import annotations
 import inspect
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from kgl.grid import GridResult, fit_grid
+from kgl._validation import check_observations
+from kgl.kernels import kernel_eigen
 from kgl.laplacian import Array, edges_from_adjacency
 from kgl.metrics import THRESHOLD, aps_many, sse_many
-from kgl.models import GraphLearner
+from kgl.problem import MODELS, ModelSpec
 from kgl.replication.config import ConfigError, resolve
+from kgl.solvers.alternating import Options, solve_in_chunks
+from kgl.solvers.routes import graph_solver
+from kgl.solvers.signal_step import SignalData
 
 __all__ = ["METRICS", "evaluate", "fit_cell", "grid_points"]
 
@@ -87,7 +92,7 @@ def fit_cell(
         ``converged`` and ``kkt_residual`` as (R, N); and ``weights`` (R, N, E) and ``signals``
         (R, N, n, m) where ``keep`` names them.
     """
-    model = resolve(spec["estimator"], what="model.estimator")
+    model = _find(spec["estimator"])
     points = grid_points(spec["grid"])
     n_points, replicates = len(next(iter(points.values()))), len(data["Y"])
     report(f"{spec['estimator']}: {n_points} grid points, {replicates} replicates")
@@ -103,7 +108,7 @@ def fit_cell(
         left = (time.perf_counter() - begin) / (r + 1) * (replicates - r - 1)
         row = rows[-1]
         best = f"best APS {row['aps_weights'].max():.3f}, best SSE {row['sse'].min():.3f}"
-        unfinished = int((~row["converged"]).sum())
+        unfinished = int((row["converged"] == 0).sum())
         note = f", {unfinished} points not converged" if unfinished else ""
         report(f"replicate {r + 1}/{replicates}: {best}{note}; about {left:.0f} s left")
     return {f"grid.{name}": values for name, values in points.items()} | {
@@ -111,19 +116,32 @@ def fit_cell(
     }
 
 
+def _find(name: str) -> Any:
+    """Return the model of a name: a row of the table, or what a dotted path leads to."""
+    if "." in name:
+        return resolve(name, what="model.estimator")
+    if name not in MODELS:
+        raise ConfigError(
+            f"model.estimator = {name!r} is none of the models {', '.join(MODELS)}; name one, or "
+            "give the dotted path of a function such as experiments.my_models.fit"
+        )
+    return MODELS[name]
+
+
 def _fit_replicate(
     model: Any, truth: Mapping[str, Array], spec: Mapping[str, Any], points: dict[str, Array]
 ) -> dict[str, Array]:
-    keep = spec["keep"]
-    if isinstance(model, type) and issubclass(model, GraphLearner):
-        fitted, extra = _fit_learner(model, truth, spec)
+    if isinstance(model, ModelSpec):
+        fitted, extra = _fit_row(model, truth, spec, points)
+    elif isinstance(model, type):
+        fitted, extra = _fit_class(model, truth, spec)
     else:
         fitted, extra = _fit_function(model, truth, spec, points)
     weights, scores, signals = fitted
     row = {**evaluate(weights, scores, signals, truth), **extra}
-    if "weights" in keep:
+    if "weights" in spec["keep"]:
         row["weights"] = weights
-    if "signals" in keep and signals is not None:
+    if "signals" in spec["keep"] and signals is not None:
         row["signals"] = signals
     return row
 
@@ -131,21 +149,83 @@ def _fit_replicate(
 _Fitted = tuple[Array, Array, Array | None]
 
 
-def _fit_learner(
-    model: type[GraphLearner], truth: Mapping[str, Array], spec: Mapping[str, Any]
+def _kernels(model: ModelSpec, truth: Mapping[str, Array]) -> dict[str, Array | None]:
+    """Return the kernels that a model uses: one that it has no place for is not passed."""
+    used = {"K_x": model.node_kernel, "K_z": model.observation_kernel}
+    return {name: truth.get(name) if wanted else None for name, wanted in used.items()}
+
+
+def _fit_row(
+    model: ModelSpec,
+    truth: Mapping[str, Array],
+    spec: Mapping[str, Any],
+    points: dict[str, Array],
 ) -> tuple[_Fitted, dict[str, Array]]:
-    kernels = {}
-    if model._spec.node_kernel:
-        kernels["K_x"] = truth.get("K_x")
-    if model._spec.observation_kernel:
-        kernels["K_z"] = truth.get("K_z")
+    """Fit a model of the table, as :func:`kgl.fit_grid` does.
+
+    It goes to the solvers directly: the estimators bring scikit-learn, which takes longer to load
+    than many cells take to fit.
+    """
+    _check_axes(spec, model.hyperparameters)
     options = {**spec["fit"], **spec["options"]}
-    grid: GridResult = fit_grid(
+    values, mask = check_observations(truth["Y"])
+    n, m = values.shape
+    kernels = _kernels(model, truth)
+    data = SignalData(
+        values,
+        mask if model.masked else None,
+        kernel_eigen(kernels["K_x"], "K_x", m),
+        kernel_eigen(kernels["K_z"], "K_z", n),
+    )
+    route = graph_solver(options.pop("solver"), options.pop("backend"))
+    scale = 1.0 / n if options.pop("average") else 1.0
+    solve = Options(smoothness_scale=scale, solve_graph=route, signals=model.fitted, **options)
+    n_points = len(points["psi"])
+    lam = points.get("lam", np.zeros(n_points))
+    rho = points.get("rho", np.ones(n_points))
+    solved = [b for _, b in solve_in_chunks(data, model, lam, rho, points["psi"], solve)]
+
+    def join(name: str) -> Array:
+        return np.concatenate([getattr(batch, name) for batch in solved])
+
+    extra = {"n_iter": join("n_iter"), "converged": join("converged")}
+    extra["kkt_residual"] = join("residual")
+    signals = join("signals") if model.fitted else None
+    weights, scores = (edges_from_adjacency(join(name)) for name in ("weights", "scores"))
+    return (weights, scores, signals), extra
+
+
+def _fit_class(
+    model: Any, truth: Mapping[str, Array], spec: Mapping[str, Any]
+) -> tuple[_Fitted, dict[str, Array]]:
+    """Fit an estimator class: a subclass of :class:`kgl.models.GraphLearner`."""
+    from kgl.grid import fit_grid
+
+    kernels: dict[str, Any] = {
+        k: v for k, v in _kernels(model._spec, truth).items() if v is not None
+    }
+    options = {**spec["fit"], **spec["options"]}
+    grid = fit_grid(
         model, truth["Y"], **kernels, **spec["grid"], signals=model._spec.fitted, **options
     )
     assert grid.weights is not None and grid.scores is not None
     extra = {"n_iter": grid.n_iter, "converged": grid.converged, "kkt_residual": grid.residual}
     return (grid.weights, grid.scores, grid.signals), extra
+
+
+def _check_axes(spec: Mapping[str, Any], known: Iterable[str], *, exactly: bool = True) -> None:
+    known = list(known)
+    for name in spec["grid"]:
+        if name not in known:
+            raise ConfigError(
+                f"model.grid.{name}: {spec['estimator']} takes no {name!r}; it takes "
+                f"{', '.join(known)}"
+            )
+    for name in known if exactly else ():
+        if name not in spec["grid"]:
+            raise ConfigError(
+                f"model.grid lacks {name!r}, which {spec['estimator']} has; add its values"
+            )
 
 
 def _fit_function(
@@ -156,12 +236,7 @@ def _fit_function(
 ) -> tuple[_Fitted, dict[str, Array]]:
     given = {name: truth.get(name) for name in ("K_x", "K_z")}
     parameters = inspect.signature(model).parameters
-    for name in spec["grid"]:
-        if name not in parameters:
-            raise ConfigError(
-                f"model.grid.{name}: {spec['estimator']} takes no {name!r}; its parameters are "
-                f"{', '.join(parameters)}"
-            )
+    _check_axes(spec, parameters, exactly=False)
     used = {k: v for k, v in given.items() if k in parameters}
     weights, signals = [], []
     for point in _each(points):

@@ -1,4 +1,4 @@
-"""The bodies of the workflow's jobs: read, call, write. The scripts in experiments/ only name them."""
+"""The bodies of the workflow's jobs: read, call, write. Scripts in experiments/ only name them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """From a study to the work it takes: datasets, cells, files.
 
-A *study* is a figure: families of graphs, models for each kind of data, and a sweep. A *cell* is one
-point of it for one model, with all replicates; its file is named by what it holds, so studies that
-share a cell share its file. A *run* is a directory of results: ``results/paper``, or one of its own
-where anything is overridden.
+A *study* is a figure: families of graphs, models for each kind of data, and a sweep. A *cell* is
+one point of it for one model, with all replicates; its file is named by what it holds, so studies
+that share a cell share its file. A *run* is a directory of results: ``results/paper``, or one of
+its own where anything is overridden.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from kgl.replication.config import ConfigError, compose, conf_dir, source_file
 from kgl.replication.records import digest
 
-__all__ = ["Cell", "Plan", "Study", "make_plan"]
+__all__ = ["Cell", "Plan", "Study", "make_plan", "single_cell"]
 
 #: Code that decides what a rule writes, besides its script and the functions that configurations
 #: name. An edit here reruns the rule; one elsewhere does not. tests/workflow checks that the lists
@@ -33,18 +33,17 @@ CODE = {
         "kgl/simulate.py",
     ),
     "fit": (
-        "kgl/base.py",
-        "kgl/grid.py",
+        "kgl/_validation.py",
         "kgl/kernels/*.py",
         "kgl/laplacian.py",
         "kgl/metrics.py",
-        "kgl/models.py",
         "kgl/problem.py",
         "kgl/replication/fitting.py",
         "kgl/solvers/alternating.py",
         "kgl/solvers/cg.py",
         "kgl/solvers/cvxpy_step.py",
         "kgl/solvers/graph_step.py",
+        "kgl/solvers/routes.py",
         "kgl/solvers/signal_step.py",
     ),
     "score": ("kgl/replication/scoring.py",),
@@ -341,8 +340,14 @@ def _cell(
     return Cell(f"{dataset}/{model}", dataset, model, labels, settings, fit)
 
 
+def single_cell(values: dict[str, Any], graph: str, data: str, model: str) -> Cell:
+    """Return the one cell that a configuration without a study describes."""
+    level = {"data.noise": values["data"]["noise"], "data.missing": values["data"]["missing"]}
+    return _cell(values, level, (graph, data, model), {})
+
+
 def _summary(facts: list[dict[str, Any]], cells: list[Cell]) -> dict[str, Any]:
-    """Settings of a study for its caption: one value, or the range of a sweep."""
+    """Gather the settings of a study for its caption: one value, or those of a sweep."""
 
     def values(key: str, group: str) -> str:
         found = sorted({f[group][key] for f in facts})

@@ -7,6 +7,7 @@ measured while the run goes on.
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 import time
@@ -16,7 +17,7 @@ from typing import TextIO
 
 from kgl.replication.plan import Plan
 
-__all__ = ["Progress", "duration", "watch"]
+__all__ = ["Progress", "calm", "duration", "watch"]
 
 
 def duration(seconds: float) -> str:
@@ -122,3 +123,22 @@ def watch(plan: Plan, every: float = 15.0, stream: TextIO | None = None) -> thre
 
     threading.Thread(target=run, name="kgl-progress", daemon=True).start()
     return stop
+
+
+def calm(logger: logging.Logger) -> None:
+    """Keep Snakemake's lines about single jobs off the screen; errors and its log file stay whole.
+
+    Several hundred jobs of a few lines each would bury the progress. ``snakemake -n`` and
+    ``--verbose`` print everything.
+    """
+    routine = {"job_info", "job_started", "job_finished", "progress", "shellcmd"}
+
+    def keep(record: logging.LogRecord) -> bool:
+        event = getattr(record, "event", None)
+        name = str(getattr(event, "value", event)).lower()
+        chatter = name in routine or record.getMessage().startswith("Select jobs to execute")
+        return record.levelno > logging.INFO or not chatter
+
+    for handler in logger.handlers:
+        if not isinstance(handler, logging.FileHandler):
+            handler.addFilter(keep)

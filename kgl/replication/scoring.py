@@ -148,10 +148,9 @@ def summarise(table: pd.DataFrame, metrics: Iterable[str], *, pool: bool = False
             runs="count",
         )
         part["at_edge"] = groups["at_edge"].agg(lambda v: float((v != "").mean()))
-        part = part.reset_index()
-        part.insert(len(keys), "metric", metric)
+        frame = part.reset_index()
+        frame.insert(len(keys), "metric", metric)
         if pool:
-            part.insert(1, "graph", "+".join(dict.fromkeys(rows["graph"])))
-        parts.append(part)
-    summary: pd.DataFrame = pd.concat(parts, ignore_index=True)
-    return summary
+            frame.insert(1, "graph", "+".join(dict.fromkeys(rows["graph"])))
+        parts.append(frame)
+    return pd.concat(parts, ignore_index=True)

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from kgl.laplacian import Array
 
@@ -79,6 +78,8 @@ def conjugate_gradients(
     solution[running] = x
     left = int(np.count_nonzero(size > goal))
     if left:
+        from sklearn.exceptions import ConvergenceWarning  # slow to load, so only where needed
+
         warnings.warn(
             f"conjugate gradients stopped at {max_iter} iterations for {left} point(s), short of a "
             f"relative residual of {tol:g}; a larger lam makes the system better conditioned",

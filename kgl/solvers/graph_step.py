@@ -39,7 +39,6 @@ from typing import Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dposv
-from sklearn.exceptions import ConvergenceWarning
 
 from kgl.laplacian import Array, row_sums
 
@@ -331,6 +330,8 @@ def _line_search(problem: _Dual, point: _Point, direction: Array) -> _Point:
 def warn_if_inexact(residual: float, stacklevel: int = 3) -> None:
     """Warn where a graph step has ended short of its usual precision."""
     if residual > 1e-8:
+        from sklearn.exceptions import ConvergenceWarning  # slow to load, so only where needed
+
         warnings.warn(
             f"the graph step stopped at a relative KKT residual of {residual:.1e}; distances that "
             "span very many decades are beyond double precision: look for outlying nodes, or for "

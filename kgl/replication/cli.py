@@ -1,0 +1,92 @@
+"""One-off runs without Snakemake, with Hydra's own command line and multirun.
+
+``python -m kgl graph=er data=dependent model=kgl data.noise=0.5`` fits one cell, prints its scores
+and writes them to a directory of its own; ``python -m kgl -m model=kgl,kglo data.noise=0,1`` fits
+one for each combination, with one table for all. The value that Hydra's optimisers see is the
+mean APS.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from hydra.experimental.callback import Callback
+
+from kgl._optional import import_optional
+from kgl.replication.config import GROUPS, Composed, ConfigError, compose, conf_dir
+from kgl.replication.fitting import fit_cell
+from kgl.replication.plan import single_cell
+from kgl.replication.records import save_csv, save_table
+from kgl.replication.scoring import score_study, summarise
+from kgl.replication.sources import build
+
+__all__ = ["Gather", "main", "run"]
+
+_SHOWN = ["aps", "sse", "mse_out", "density"]
+
+
+def run(composed: Composed, directory: Path) -> float:
+    """Fit the cell of a configuration, write and print its scores, return the mean APS."""
+    values = composed.values()
+    if values.get("study") is not None:
+        study = composed.choices["study"]
+        raise ConfigError(
+            f"study={study} is a whole figure; run: snakemake --cores 8 --config study={study}"
+        )
+    choices = composed.choices
+    cell = single_cell(values, str(choices["graph"]), str(choices["data"]), str(choices["model"]))
+    print(f"{cell.name}: writing to {directory}")
+    arrays = fit_cell(build(cell.data), cell.fit, print)
+    score = values["protocol"]["score"]
+    table = score_study("one-off", [(cell.labels, arrays)], score)
+    metrics = [metric for metric in _SHOWN if metric in set(table["metric"])]
+    summary = summarise(table, metrics)
+    save_table(directory / "table.parquet", table, {"data": cell.data, "fit": cell.fit})
+    save_csv(directory / "summary.csv", summary)
+    print(summary[["metric", "mean", "p05", "p95", "runs"]].to_string(index=False))
+    best = table[(table["metric"] == "aps") & (table["selected_by"] == "aps")]
+    return float(best["value"].mean())
+
+
+class Gather(Callback):
+    """Hydra callback: after a multirun, one table of all its cells."""
+
+    def on_multirun_end(self, config: Any, **_: Any) -> None:
+        """Write ``summary.csv`` beside the directories of the cells, and print it."""
+        pd = import_optional("pandas", "workflow", "the replication")
+        directory = Path(config.hydra.sweep.dir)
+        parts = [pd.read_csv(path) for path in sorted(directory.glob("*/summary.csv"))]
+        if not parts:
+            return
+        summary = pd.concat(parts, ignore_index=True)
+        save_csv(directory / "summary.csv", summary)
+        keys = ["graph", "data", "m", "n", "noise", "missing", "model"]
+        # what differs between the cells, and the scores
+        shown = [key for key in keys if summary[key].nunique() > 1]
+        print(f"\n{len(parts)} cells: {directory / 'summary.csv'}")
+        print(summary[[*shown, "metric", "mean", "p05", "p95", "runs"]].to_string(index=False))
+
+
+def main() -> None:
+    """Run Hydra's command line."""
+    hydra = import_optional("hydra", "workflow", "python -m kgl")
+    from hydra.core.hydra_config import HydraConfig
+
+    def job(config: Any) -> float:
+        info = HydraConfig.get()
+        choices = {group: info.runtime.choices.get(group) for group in GROUPS}
+        composed = Composed(config, choices, tuple(info.overrides.task))
+        try:
+            return run(composed, Path(info.runtime.output_dir))
+        except ConfigError as error:
+            sys.exit(f"error: {error}")
+
+    try:
+        conf = str(conf_dir())
+        if not any(text.startswith("-") for text in sys.argv[1:]):
+            compose(sys.argv[1:]).values()  # says more than Hydra does about what is wrong
+        hydra.main(version_base="1.3", config_path=conf, config_name="config")(job)()
+    except ConfigError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,528 @@
+"""Reading conf/: everything in it composes, and what is wrong is refused by name."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from kgl.models import GraphLearner
+from kgl.random_graphs import GRAPH_FAMILIES
+from kgl.replication.config import (
+    GROUPS,
+    Composed,
+    ConfigError,
+    check,
+    compose,
+    conf_dir,
+    options,
+    resolve,
+    source_file,
+)
+
+CONF = Path(__file__).parents[2] / "conf"
+FILES = sorted(path for path in CONF.rglob("*.yaml") if path.parent != CONF)
+
+Edit = Callable[[str, str, str], None]
+
+
+def of(group: str) -> list[str]:
+    """Options of a group, from the directory itself."""
+    return sorted(path.stem for path in FILES if path.parent.name == group)
+
+
+# Composing takes a tenth of a second, so files are tried one of each group at a time.
+ROUNDS = [
+    [f"{group}={of(group)[k % len(of(group))]}" for group in GROUPS]
+    for k in range(max(len(of(group)) for group in GROUPS))
+]
+
+
+def composed_with(group: str, option: str) -> Composed:
+    return compose(next(choices for choices in ROUNDS if f"{group}={option}" in choices))
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of conf/ that a test may spoil, and its directory on the path while it runs."""
+    shutil.copytree(CONF, tmp_path / "conf")
+    monkeypatch.setenv("KGL_CONF", str(tmp_path / "conf"))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path / "conf"
+
+
+@pytest.fixture
+def edit(copied: Path) -> Edit:
+    """Replace a text that occurs once in a file of the copy; of an empty one: append."""
+
+    def replace(name: str, old: str, new: str) -> None:
+        text = (copied / name).read_text(encoding="utf-8")
+        assert not old or text.count(old) == 1
+        changed = text.replace(old, new) if old else f"{text}\n{new}\n"
+        (copied / name).write_text(changed, encoding="utf-8")
+
+    return replace
+
+
+def refusal(overrides: list[str], settings: dict[str, Any] | None = None) -> str:
+    with pytest.raises(ConfigError) as caught:
+        compose(overrides).values(settings)
+    return str(caught.value)
+
+
+# ---------------------------------------------------------------------------- what there is
+
+
+def test_the_groups_are_the_directories_and_the_options_their_files() -> None:
+    assert sorted(GROUPS) == sorted({path.parent.name for path in FILES})
+    for group in GROUPS:
+        assert options(group) == of(group) != []
+
+
+def literals(values: Any, prefix: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Values of a file that are written out in it, with their place."""
+    if isinstance(values, dict) and values:
+        for key, value in values.items():
+            yield from literals(value, (*prefix, key))
+    elif "${" not in str(values):
+        yield prefix, values
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}={path.stem}")
+def test_every_file_composes_passes_the_schema_and_is_what_comes_out(path: Path) -> None:
+    group = path.parent.name
+    composed = composed_with(group, path.stem)
+    values = composed.values()
+    assert composed.choices[group] == path.stem
+    assert "${" not in str(values)
+    written = yaml.safe_load(path.read_text(encoding="utf-8"))
+    written.pop("defaults", None)
+    for place, expected in literals(written):
+        found = values[group]
+        for key in place:
+            found = found[key]
+        assert found == expected, place
+
+
+def test_a_variant_of_the_protocol_changes_what_it_names_and_nothing_else() -> None:
+    plain, variant = compose().values(), compose(["protocol=alpha1000"]).values()
+    assert variant["graph"]["alpha"] == 1000.0
+    assert variant["data"]["n"] == 500
+    assert variant["protocol"]["fit"].pop("average") is False
+    plain["protocol"]["fit"].pop("average")
+    for values in (plain, variant):
+        for group, keys in (("protocol", ["alpha", "n"]), ("graph", ["alpha"]), ("data", ["n"])):
+            place = values[group]["data"] if group == "protocol" else values[group]
+            for key in keys:
+                place.pop(key)
+    assert plain == variant
+
+
+def test_a_file_that_is_added_is_an_option(copied: Path) -> None:
+    text = (copied / "model" / "gl.yaml").read_text(encoding="utf-8")
+    (copied / "model" / "mine.yaml").write_text(text.replace("label: GL", "label: Mine"))
+    assert options("model") == sorted([*of("model"), "mine"])
+    assert compose(["model=mine"]).values()["model"]["label"] == "Mine"
+
+
+def test_the_schema_is_one() -> None:
+    schema = yaml.safe_load((CONF / "schema.yaml").read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+
+
+def mappings(values: dict[str, Any], prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield prefix
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from mappings(value, (*prefix, key))
+
+
+def test_no_part_of_a_configuration_takes_unknown_keys_but_those_that_are_open() -> None:
+    # what a family, a source or an estimator takes is known to it alone; grids have any axes
+    free = {("graph", "options"), ("model", "options"), ("model", "grid"), ("grid",)}
+    free |= {("study", "sweep"), ("study", "models")}
+    composed = compose(["study=fig4"])
+    places = list(mappings(composed.values()))
+    assert len(places) > 12
+    for place in places:
+        values = composed.values()
+        inside = values
+        for key in place:
+            inside = inside[key]
+        inside["zzz"] = ["0.5"] if place[:1] == ("study",) else [0.5]
+        if place in free:
+            check(values, composed)
+            continue
+        with pytest.raises(ConfigError, match="zzz") as caught:
+            check(values, composed)
+        assert ".".join([*place, "zzz"]) in str(caught.value)
+
+
+# ---------------------------------------------------------------------- overrides that are wrong
+
+
+def bug(*values: Any, reason: str) -> Any:
+    return pytest.param(*values, marks=pytest.mark.xfail(reason=reason, raises=AssertionError))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("data.noise", -1, "minimum of 0"),
+        ("data.missing", 1, "maximum of 1"),
+        ("data.missing", True, "number"),
+        ("data.dependent", "maybe", "boolean"),
+        ("replicates", 0, "minimum of 1"),
+        ("replicates", "many", "integer"),
+        ("replicates", 2.5, "integer"),
+        ("seed", -1, "minimum of 0"),
+        ("levels.noise", [], "non-empty"),
+        ("levels.m", [10, 10], "non-unique"),
+        ("graph.density", 0, "minimum of 0"),
+        ("graph.m", 1, "minimum of 2"),
+        ("protocol.fit.tol", 0, "minimum of 0"),
+        ("protocol.fit.solver", "fast", "valid: newton, cvxpy, cvxpy-matrix"),
+        ("protocol.fit.backend", "MOSEK", "valid: null, CLARABEL, OSQP, PIQP, SCS"),
+        ("protocol.score.best", "all", "valid: replicate, mean"),
+        ("protocol.score.aps", "ranks", "valid: weights, scores"),
+        ("graph.weights", "normal", "valid: uniform, unit"),
+        ("model.style.colour", "blue", "does not match"),
+        ("model.estimator", "KGL", "does not match"),
+        ("model.grid.psi", [], "non-empty"),
+        ("model.grid.psi", 1.0, "array"),
+        ("study.pool", 1, "boolean"),
+        ("study.graph", [], "non-empty"),
+        ("study.keep", ["kernels"], "valid: weights, signals"),
+    ],
+)
+def test_impossible_values_are_refused_by_key(key: str, value: Any, says: str) -> None:
+    composed = compose(["study=fig4"])
+    values = composed.values()
+    *parents, name = key.split(".")
+    place = values
+    for parent in parents:
+        place = place[parent]
+    place[name] = value
+    with pytest.raises(ConfigError) as caught:
+        check(values, composed)
+    message = str(caught.value)
+    assert key in message
+    assert repr(value).strip("[]") in message
+    assert says in message
+
+
+@pytest.mark.parametrize(
+    ("override", "says"),
+    [
+        ("data.noise=-1", ["data.noise = -1", "minimum of 0"]),
+        ("grid.psi=[]", ["grid.psi = []", "non-empty"]),
+        ("protocol.fit.solver=fast", ["'fast'", "newton, cvxpy, cvxpy-matrix"]),
+        bug("model.grid.psi=[0]", ["model.grid.psi", "minimum of 0"], reason="blames the file"),
+        bug("++data.noise=-1", ["data.noise = -1", "minimum of 0"], reason="blames the file"),
+        bug("protocol.data.n=0", ["protocol.data.n", "minimum of 1"], reason="blames the file"),
+    ],
+)
+def test_impossible_overrides_are_refused_by_name(override: str, says: list[str]) -> None:
+    message = refusal([override])
+    assert f"override {override!r}" in message
+    for text in says:
+        assert text in message
+
+
+@pytest.mark.xfail(reason="NaN and infinity pass the schema", raises=pytest.fail.Exception)
+@pytest.mark.parametrize(
+    ("key", "value"), [("data.noise", nan), ("data.noise", inf), ("model.grid.psi", [1.0, inf])]
+)
+def test_values_that_are_no_number_are_refused(key: str, value: Any) -> None:
+    assert key in refusal([], {key: value})
+
+
+@pytest.mark.xfail(reason="blames an override of another key", raises=AssertionError)
+def test_an_override_is_not_blamed_for_a_key_that_begins_alike() -> None:
+    assert "data.noise" not in refusal(["data.noise=0.5", "protocol.data.n=0"])
+
+
+@pytest.mark.parametrize(
+    ("overrides", "says"),
+    [
+        (["data.nois=1"], ["'data.nois'", "did you mean 'data.noise'?", "data.missing"]),
+        (["replicate=3"], ["'replicate'", "did you mean 'replicates'?", "seed"]),
+        (["graph=er", "graph.options.blocks=3"], ["'graph.options.blocks'"]),
+        (["study=fig2", "study.metric=[aps]"], ["'study.metric'", "'study.metrics'?"]),
+        bug(["+data.nois=1"], ["override '+data.nois=1'", "noise"], reason="blames the file"),
+        bug(["grph=er"], ["'grph'", "did you mean 'graph'?"], reason="groups are not offered"),
+    ],
+)
+def test_unknown_keys_are_refused_with_those_that_are_valid(
+    overrides: list[str], says: list[str]
+) -> None:
+    message = refusal(overrides)
+    for text in says:
+        assert text in message
+
+
+@pytest.mark.parametrize("group", ["data", "study"])
+def test_an_unknown_option_is_refused_with_those_that_there_are(group: str) -> None:
+    near = of(group)[0] + "x"
+    message = refusal([f"{group}={near}"])
+    assert f"conf/{group}/{near}.yaml does not exist" in message
+    assert f"did you mean {near[:-1]!r}?" in message
+    assert message.endswith(f"valid: {', '.join(of(group))}")
+
+
+def test_an_override_without_a_value_is_told_how_to_write_one() -> None:
+    message = refusal(["replicates"])
+    assert "'replicates'" in message
+    assert "key=value" in message
+
+
+BROKEN = pytest.mark.xfail(reason="not a ConfigError that names the override")
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        pytest.param("data.noise=[1", marks=BROKEN),
+        pytest.param("data.noise=${nosuch}", marks=BROKEN),
+        pytest.param("grid=null", marks=BROKEN),
+        pytest.param("=3", marks=BROKEN),
+    ],
+)
+def test_a_malformed_override_is_refused_by_name(override: str) -> None:
+    assert override in refusal([override])
+
+
+def test_a_key_taken_away_is_missed() -> None:
+    assert "data lacks the key 'noise'" in refusal(["~data.noise"])
+
+
+# ------------------------------------------------------------------------- files that are wrong
+
+
+NOT_NAMED = pytest.mark.xfail(reason="blames the override that chose the file")
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides"),
+    [
+        ("config", []),
+        ("protocol/paper", []),
+        ("model/kgl", []),
+        pytest.param("data/dependent", ["data=dependent"], marks=NOT_NAMED),
+        pytest.param("study/fig4", ["study=fig4"], marks=NOT_NAMED),
+    ],
+)
+def test_an_unknown_key_in_a_file_is_refused_by_key_and_file(
+    name: str, overrides: list[str], edit: Edit
+) -> None:
+    edit(f"{name}.yaml", "", "nosuchkey: 1")
+    message = refusal(overrides)
+    group = name.partition("/")[0] + "." if "/" in name else ""
+    assert f"unknown key '{group}nosuchkey'" in message
+    assert "valid: " in message
+    assert f"conf/{name}.yaml" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "says"),
+    [
+        ("data/dependent", "noise: 0.01", "noise: -2", ["data.noise = -2", "minimum of 0"]),
+        ("model/gl", "\n  psi: ${grid.psi_fine}", " {}", ["model.grid = {}", "non-empty"]),
+        ("study/fig4", "[mse_out]", "[mse]", ["'mse'", "aps, aps_scores, sse, density, mse_in"]),
+    ],
+)
+def test_impossible_values_in_a_file_are_refused_by_key_and_file(
+    name: str, old: str, new: str, says: list[str], edit: Edit
+) -> None:
+    edit(f"{name}.yaml", old, new)
+    message = refusal([name.replace("/", "=")])
+    assert message.startswith(f"conf/{name}.yaml: ")
+    for text in says:
+        assert text in message
+
+
+def test_a_file_that_lacks_a_key_is_refused_by_the_key(edit: Edit) -> None:
+    edit("data/independent.yaml", "dependent: false\n", "")
+    message = refusal([])
+    assert message.startswith("conf/data/independent.yaml: ")
+    assert "'dependent'" in message
+
+
+def test_a_file_that_is_not_yaml_is_refused_by_name(edit: Edit, copied: Path) -> None:
+    edit("grid/tiny.yaml", "lam: [1.0e-2, 1.0]", "lam: [1.0e-2, 1.0")
+    message = refusal(["grid=tiny"])
+    assert "YAML" in message
+    assert str(copied / "grid" / "tiny.yaml") in message
+    assert compose().values()["grid"]["lam"]  # the others still work
+
+
+@pytest.mark.xfail(reason="omegaconf's own error comes through")
+def test_a_reference_to_nothing_is_refused_by_name(edit: Edit) -> None:
+    edit("model/gl.yaml", "${grid.psi_fine}", "${grid.psi_fin}")
+    message = refusal(["model=gl"])
+    assert "conf/model/gl.yaml" in message
+    assert "grid.psi_fin" in message
+
+
+def test_where_there_is_no_configuration_the_message_says_what_to_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGL_CONF", str(tmp_path))
+    with pytest.raises(ConfigError, match="KGL_CONF") as caught:
+        compose()
+    assert str(tmp_path) in str(caught.value)
+    monkeypatch.delenv("KGL_CONF")
+    assert conf_dir() == CONF.resolve()
+
+
+# ----------------------------------------------------------------------------- sweeps and copies
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("data.noise", 0.5, "0.5"),
+        ("protocol.data.m", 7, "7"),
+        ("protocol.data.sbm_blocks", 3, "3"),
+        pytest.param(
+            "grid.psi",
+            [0.5, 2.0],
+            "[0.5,2.0]",
+            marks=pytest.mark.xfail(reason="lists are not hashable", raises=TypeError),
+        ),
+    ],
+)
+def test_a_sweep_does_what_an_override_does(key: str, value: Any, text: str) -> None:
+    overridden = compose([f"{key}={text}"]).values()
+    assert compose().values({key: value}) == overridden
+    assert compose().values() != overridden
+
+
+def test_a_swept_key_reaches_those_that_refer_to_it() -> None:
+    values = compose().values({"protocol.data.m": 7, "protocol.data.n": 11})
+    assert values["graph"]["m"] == values["protocol"]["data"]["m"] == 7
+    assert values["data"]["n"] == values["protocol"]["data"]["n"] == 11
+
+
+def test_what_is_done_to_values_stays_there() -> None:
+    composed = compose()
+    before = copy.deepcopy(composed.values())
+    swept = composed.values({"protocol.data.m": 7, "data.noise": 2.0})
+    for values in (swept, composed.values()):
+        values["grid"]["psi"].append(-1.0)
+        values["model"]["grid"]["psi"].clear()
+        values["model"]["style"]["marker"] = "?"
+        del values["data"]["noise"]
+    assert composed.values() == before
+    again = composed.values({"protocol.data.m": 7, "data.noise": 2.0})
+    assert (again["graph"]["m"], again["data"]["noise"]) == (7, 2.0)
+    assert again["model"]["grid"] == before["model"]["grid"]
+
+
+def test_a_sweep_is_checked_like_the_rest() -> None:
+    assert "data.missing = 1.5" in refusal([], {"data.missing": 1.5})
+    message = refusal([], {"data.nois": 1.0})
+    assert "'data.nois'" in message
+    assert "did you mean 'data.noise'?" in message
+
+
+def test_of_two_overrides_the_later_one_counts() -> None:
+    composed = compose(["data.noise=1.5", "grid=tiny", "data.noise=0.25", "grid=wide"])
+    assert composed.values()["data"]["noise"] == 0.25
+    assert composed.choices["grid"] == "wide"
+
+
+# -------------------------------------------------------------------------------------- functions
+
+
+@pytest.mark.parametrize("name", of("study"))
+def test_every_study_names_a_figure_or_studies_that_there_are(name: str) -> None:
+    study = composed_with("study", name).values()["study"]
+    if "studies" in study:
+        assert set(study["studies"]) <= set(of("study"))
+    else:
+        assert callable(resolve(f"experiments.figures.{study['figure']}", what="study.figure"))
+        assert set(study["graph"]) <= set(of("graph"))
+        assert set(study["models"]) <= set(of("data"))
+        assert set().union(*study["models"].values()) <= set(of("model"))
+
+
+@pytest.mark.parametrize("name", of("model"))
+def test_every_model_names_an_estimator_with_the_axes_of_its_grid(name: str) -> None:
+    model = composed_with("model", name).values()["model"]
+    estimator = resolve(model["estimator"], what="model.estimator")
+    assert callable(estimator)
+    if isinstance(estimator, type) and issubclass(estimator, GraphLearner):
+        assert tuple(model["grid"]) == estimator._spec.hyperparameters
+        assert model["label"] == estimator._spec.name
+
+
+@pytest.mark.parametrize("name", of("data"))
+def test_every_kind_of_data_names_a_source(name: str) -> None:
+    assert callable(resolve(composed_with("data", name).values()["data"]["source"]))
+
+
+@pytest.mark.parametrize("name", of("graph"))
+def test_every_family_is_known(name: str) -> None:
+    family = composed_with("graph", name).values()["graph"]["family"]
+    assert callable(resolve(family)) if "." in family else family in GRAPH_FAMILIES
+
+
+def test_models_can_be_told_apart() -> None:
+    models = [composed_with("model", name).values()["model"] for name in of("model")]
+    assert len({model["label"] for model in models}) == len(models)
+    assert len({model["style"]["colour"] for model in models}) == len(models)
+
+
+def test_functions_that_are_not_there_are_refused_with_a_remedy() -> None:
+    with pytest.raises(ConfigError, match=r"model\.estimator 'kgl\.models\.KGLM'") as caught:
+        resolve("kgl.models.KGLM", what="model.estimator")
+    assert "did you mean 'KGL'?" in str(caught.value)
+    assert "GL2Step" in str(caught.value)
+    for path, absent in (
+        ("experiments.nosuch.fit", "experiments.nosuch"),
+        ("nosuch.models.fit", "nosuch"),
+        ("kgl.models.KGL.fit", "kgl.models.KGL"),
+    ):
+        with pytest.raises(ConfigError, match="dotted path of a function") as caught:
+            resolve(path)
+        assert repr(path) in str(caught.value)
+        assert f"no module {absent!r}" in str(caught.value)
+
+
+def test_modules_beside_the_configuration_are_found(copied: Path) -> None:
+    (copied.parent / "replication_beside.py").write_text("def answer():\n    return 42\n")
+    assert resolve("replication_beside.answer")() == 42
+    assert source_file("replication_beside.answer") == "replication_beside.py"
+
+
+@pytest.mark.parametrize(
+    "absent",
+    [
+        "replication_absent",
+        pytest.param(
+            "replication_needs",
+            marks=pytest.mark.xfail(reason="compares names by their beginning", raises=ConfigError),
+        ),
+    ],
+)
+def test_a_module_that_fails_inside_says_so_itself(copied: Path, absent: str) -> None:
+    (copied.parent / f"replication_needs_{absent}.py").write_text(f"import {absent}\n")
+    with pytest.raises(ModuleNotFoundError, match=f"No module named '{absent}'"):
+        resolve(f"replication_needs_{absent}.fit")
+
+
+def test_files_of_functions_are_those_of_the_repository_alone() -> None:
+    assert source_file("kgl.models.KGL") == "kgl/models.py"
+    assert source_file("experiments.figures.draw") == "experiments/figures/__init__.py"
+    assert source_file("kgl.kernels.RBF") == "kgl/kernels/__init__.py"
+    assert source_file("json.dumps") is None
+    assert source_file("nosuch.module.f") is None
