@@ -3,10 +3,13 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-# Test workers. Each runs one BLAS thread.
+# Test workers, and jobs of the workflow at once. Each runs one BLAS thread.
 WORKERS ?= 2
+CORES ?= all
 
 BIN := $(VENV)/bin
+# The workflow's scripts and shell commands find the environment's python first on the path.
+SNAKEMAKE = PATH="$(abspath $(BIN)):$$PATH" "$(BIN)/snakemake"
 LOCKS := requirements/build.txt requirements/dev.txt
 # Two stamps: a changed lock rebuilds the environment (a minute or two), a changed pyproject.toml
 # only reinstalls the project (seconds). A .venv without stamps was not made by this file, or only in
@@ -17,7 +20,7 @@ READY := $(VENV)/.stamp-project
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help env test check figures smoke bench lock clean
+.PHONY: help env test check figures smoke compare unlock bench lock clean
 
 # One BLAS thread everywhere: results and timings do not depend on the number of cores, and
 # parallelism comes from processes.
@@ -33,7 +36,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
-	@echo "Variables: PYTHON (builds the environment, default python3), VENV (default .venv), WORKERS (default 2)"
+	@echo "Variables: PYTHON (builds the environment, default python3), VENV (default .venv), WORKERS (of tests, default 2), CORES (of the workflow, default all)"
 
 env: $(READY) ## Build the environment in .venv from the lock
 
@@ -67,21 +70,28 @@ check: $(READY) ## Lint, formatting and types
 	"$(BIN)/ruff" check .
 	"$(BIN)/ruff" format --check .
 	"$(BIN)/mypy" kgl
-	@if [ -f Snakefile ]; then set -ex; "$(BIN)/snakefmt" --check Snakefile; "$(BIN)/snakemake" --lint; fi
+	"$(BIN)/snakefmt" --check Snakefile
+	$(SNAKEMAKE) --lint
 
-# The replication of the paper is a Snakemake workflow that has not landed; until then these two
-# targets run the scripts that exist.
-figures: $(READY) ## Make the figures that exist so far
-	@echo "The Snakemake workflow of the paper's figures has not landed yet."
-	@echo "This makes what exists: hyperparameters against sparsity, and the README's example."
-	"$(BIN)/python" -m experiments.hyperparameter_sparsity
-	"$(BIN)/python" -m experiments.readme_example
-	@echo "Figures present (everything else in the paper is still to come):"
-	@{ find figures docs -type f \( -name '*.png' -o -name '*.pdf' -o -name '*.svg' \) 2>/dev/null | sort | grep . || echo '(none)'; } | sed 's/^/  /'
+# Snakemake's own directory is used for a lock: of two runs in one checkout the second waits for no
+# one and says so. A run that was killed outright (SIGKILL, power) leaves it behind: `make unlock`.
+figures: $(READY) ## Run the whole replication: every figure, its table, and a report page
+	$(SNAKEMAKE) --cores $(CORES)
+	@$(SNAKEMAKE) --quiet host --report results/paper/report.html
+	@echo "Figures: figures/*.png (tables beside them). Report: results/paper/report.html"
 
-smoke: $(READY) ## A quick run from data to picture
-	@echo "Smoke run: the README's example at a tiny size (the workflow's own small study has not landed)."
-	"$(BIN)/python" -m experiments.readme_example --tiny
+smoke: $(READY) ## The same at a tiny size: every rule and every model, in about a minute
+	$(SNAKEMAKE) --cores $(CORES) --config study=smoke
+	@$(SNAKEMAKE) --quiet host --report results/smoke/report.html --config study=smoke
+	@echo "Figures: results/smoke/figures. Report: results/smoke/report.html"
+
+compare: $(READY) ## Compare two runs: make compare FIRST=paper SECOND=fig2-1a2b3c4d
+	@test -n "$(FIRST)" -a -n "$(SECOND)" || { \
+	  echo "error: name two directories of results/: make compare FIRST=paper SECOND=fig2-1a2b3c4d" >&2; exit 1; }
+	"$(BIN)/python" -m experiments.compare "$(FIRST)" "$(SECOND)"
+
+unlock: $(READY) ## Remove the lock that a killed run has left
+	$(SNAKEMAKE) --unlock
 
 bench: $(READY) ## Time kgl against the alternatives, one thread
 	"$(BIN)/python" -m benchmarks.run

@@ -42,17 +42,17 @@ report: "experiments/report/workflow.rst"
 
 
 wildcard_constraints:
-    study="[a-z0-9]+",
+    study="[^/.]+",
     dataset="[^/]+/[^/]+",
     model="[^/]+",
 
 
 onstart:
     print(
-        f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells in {len(PLAN.studies)} studies -> {OUT}"
+        f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells of {', '.join(PLAN.studies)} -> {OUT}"
     )
     calm(logger)
-    watch(PLAN)
+    watch(PLAN, [path for job in workflow.dag.needrun_jobs() for path in job.output])
 
 
 onsuccess:
@@ -147,13 +147,15 @@ rule figure:
             f"{OUT}/figures/{{study}}.png",
             caption="experiments/report/figure.rst",
             category="Figures",
-            labels={"figure": "{study}", "as": "picture"},
+            subcategory=lambda w: PLAN.title(w.study),
+            labels={"shown as": "picture"},
         ),
         report(
             f"{OUT}/figures/{{study}}.csv",
             caption="experiments/report/figure.rst",
             category="Figures",
-            labels={"figure": "{study}", "as": "table"},
+            subcategory=lambda w: PLAN.title(w.study),
+            labels={"shown as": "table"},
         ),
         f"{OUT}/figures/{{study}}.pdf",
     log:
@@ -191,13 +193,30 @@ rule summary:
         "experiments/summary.py"
 
 
+rule example:
+    input:
+        src=PLAN.code("example"),
+    output:
+        f"{OUT}/figures/readme_stations.png",
+    log:
+        f"{OUT}/logs/example.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    shell:
+        "python -m experiments.readme_example {output} > {log} 2>&1"
+
+
 rule publish:
     input:
         expand(f"{OUT}/figures/{{study}}.{{kind}}", study=PLAN.studies, kind=["png", "csv"]),
         f"{OUT}/provenance/{PLAN.name}.json",
+        f"{OUT}/figures/readme_stations.png",
     output:
-        expand("figures/{study}.{kind}", study=PLAN.studies, kind=["png", "csv"]),
-        "figures/provenance.json",
+        expand(f"{PLAN.gallery}/{{study}}.{{kind}}", study=PLAN.studies, kind=["png", "csv"]),
+        f"{PLAN.gallery}/provenance.json",
+        f"{PLAN.gallery}/readme_stations.png",
     log:
         f"{OUT}/logs/publish.log",
     threads: 1

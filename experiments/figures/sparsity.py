@@ -43,7 +43,9 @@ class Path:
 def paper_value(graph: str, psi: float) -> float:
     """Return the average precision that the paper prints; NaN where it prints none."""
     printed = zip(PSI, PAPER.get(graph, ()), strict=False)
-    return next((value for known, value in printed if np.isclose(psi, known)), np.nan)
+    return next(
+        (value for known, value in printed if np.isclose(psi, known, rtol=1e-6, atol=0)), np.nan
+    )
 
 
 def graphs(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
@@ -56,8 +58,9 @@ def graphs(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
             f"with one of {', '.join(inputs.config['models'])}"
         )
     columns = max(len(path.weights) for path in paths) + 1
-    size = (style.PAGE / 5 * columns, 1.65 * len(paths) + 0.1)
+    size = (style.PAGE / 5 * columns, 1.7 * len(paths) + 0.1)
     fig = Figure(figsize=size, layout="constrained")
+    fig.get_layout_engine().set(h_pad=0.06)
     axes = fig.subplots(len(paths), columns, squeeze=False)
     # one scale for all, in logarithms: a few heavy edges at small psi, many light ones at large
     top = max(max(path.truth.max(), path.weights.max()) for path in paths)
@@ -78,8 +81,11 @@ def graphs(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
         line[0].set_ylabel(name, fontsize=9)
         shown = ["aps", "mean", "p05", "p95", "paper"]
         numbers.insert(0, path.numbers.melt([*KEYS, "psi"], shown, var_name="quantity"))
-    bar = {"label": "edge weight (white: no edge)", "extend": "min", "shrink": 0.7, "aspect": 40}
-    fig.colorbar(image, ax=axes, format="%g", **bar)
+    label = "edge weight\n(white: no edge)"
+    fig.colorbar(
+        image, ax=axes, label=label, extend="min", format="%g", pad=0.01, shrink=0.8,
+        aspect=15 * len(paths),
+    )  # fmt: skip
     return fig, pd.concat(numbers, ignore_index=True)
 
 
@@ -110,9 +116,8 @@ def printed(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
         ax.set_xticks(range(len(ticks)), [style.scientific(psi) for psi in ticks])
         ax.set(xlabel=style.label("psi"), xlim=(-0.5, len(ticks) - 0.5), ylim=(0, 1))
     axes[0].set_ylabel(style.label("aps"))
-    fig.legend(
-        *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False
-    )
+    place = {"loc": "outside lower center", "ncols": 3 if len(families) > 1 else 1}
+    fig.legend(*axes[0].get_legend_handles_labels(), frameon=False, **place)
     return fig, numbers
 
 
@@ -166,7 +171,7 @@ def _heat_map(ax: Axes, edges: Array, norm: LogNorm, title: str) -> Any:
     # the palest blues are left to the pairs without an edge, which are white
     colours = ListedColormap(mpl.colormaps["Blues"](np.linspace(0.2, 1.0, 256)))
     W = np.ma.masked_equal(adjacency_from_edges(edges), 0.0)
-    image = ax.imshow(W, cmap=colours, norm=norm, interpolation="none")
+    image = ax.imshow(W, cmap=colours, norm=norm, interpolation="nearest")
     ax.grid(False)
     ax.set_axis_on()
     ax.set(xticks=[], yticks=[])

@@ -68,14 +68,15 @@ def _frame(panel: str, kind: Any, row: Any, node: Any, other: Any, value: Any) -
 
 def _matrix(ax: Axes, Y: Array, rows: Sequence[int]) -> pd.DataFrame:
     colours = mpl.colormaps["viridis"].with_extremes(bad="white")
-    image = ax.imshow(Y, aspect="auto", cmap=colours, interpolation="none")
+    image = ax.imshow(Y, aspect="auto", cmap=colours, interpolation="nearest")
     ax.figure.colorbar(image, ax=ax, label="observed value")
     for row, colour in zip(rows, ROWS, strict=False):
         frame = Rectangle((-0.5, row - 0.5), Y.shape[1], 1, fill=False, edgecolor=colour)
         frame.set(linewidth=1.6, clip_on=False, zorder=3)
         ax.add_patch(frame)
     ax.set(title="(a) observed matrix", xlabel="node $j$", ylabel="observation $i$")
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.get_major_locator().set_params(integer=True)
     ax.grid(False)
     for side in ("top", "right"):
         ax.spines[side].set_visible(True)  # white entries need an edge
@@ -101,7 +102,7 @@ def _functions(
             _frame("b", "fitted", row, node, pd.NA, signals[row]),
             _frame("b", np.where(seen, "observed", "withheld"), row, node, pd.NA, full[row]),
         ]
-    axes[0].set_title("(b) two rows as functions")
+    axes[0].set_title("(b) rows as functions")
     axes[-1].set_xlabel("node $j$")
     axes[-1].xaxis.get_major_locator().set_params(integer=True)
     dot = {"color": GREY, "linestyle": "none", "marker": "o", "markersize": 5}
@@ -110,7 +111,7 @@ def _functions(
         Line2D([], [], **dot, label="observed"),
         Line2D([], [], **dot, markerfacecolor="white", label="withheld"),
     ]
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.45), "ncols": 3}
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22 * len(rows)), "ncols": 3}
     axes[-1].legend(handles=handles, **place, **TIGHT)
     return numbers
 

@@ -46,6 +46,7 @@ CODE = {
         "kgl/solvers/routes.py",
         "kgl/solvers/signal_step.py",
     ),
+    "example": ("experiments/readme_example.py", "experiments/style.py", "kgl/plotting.py"),
     "score": ("kgl/replication/scoring.py",),
     "figure": (
         "experiments/style.py",
@@ -110,7 +111,7 @@ class Plan:
     run: str
     overrides: tuple[str, ...]
     studies: dict[str, Study]
-    publish: bool
+    collection: bool
 
     @property
     def directory(self) -> str:
@@ -170,6 +171,12 @@ class Plan:
             return self.fits(study)
         return [f"{self.directory}/data/{cell.dataset}.npz" for cell in self.studies[study].cells]
 
+    def title(self, study: str) -> str:
+        """Return what a report calls a study, in the order of the paper."""
+        number = study.removeprefix("fig")
+        name = f"Figure {int(number):02d}" if number.isdigit() else study
+        return f"{name}: {self.studies[study].config['title']}"
+
     def figure(self, study: str) -> dict[str, Any]:
         """Return what a figure needs to know of its study."""
         found = self.studies[study]
@@ -177,12 +184,18 @@ class Plan:
         return known | {"settings": found.settings}
 
     @property
+    def gallery(self) -> str:
+        """Where pictures and tables are shown: ``figures/`` for the paper's own run alone."""
+        return "figures" if self.name == self.run == "paper" else f"{self.directory}/gallery"
+
+    @property
     def published(self) -> list[str]:
-        """Files of the tracked directory that this run makes: those of the paper's run alone."""
-        if not self.publish:
+        """Files of the gallery; a single study, or one with overrides, has none."""
+        if not self.collection or self.overrides:
             return []
-        kinds = [f"figures/{name}.{kind}" for name in self.studies for kind in ("png", "csv")]
-        return [*kinds, "figures/provenance.json"]
+        kinds = [f"{name}.{kind}" for name in self.studies for kind in ("png", "csv")]
+        names = [*kinds, "provenance.json", "readme_stations.png"]
+        return [f"{self.gallery}/{name}" for name in names]
 
     @property
     def record(self) -> dict[str, Any]:
@@ -259,8 +272,7 @@ def make_plan(study: str = "paper", overrides: Any = None, run: str | None = Non
         raise ConfigError(f"run = {run!r} goes with overrides; without them the run is {base!r}")
     studies = {name: _study(name, extra, given) for name in names}
     _refuse_clashes(studies)
-    publish = study == base == "paper"
-    return Plan(name=study, run=base, overrides=given, studies=studies, publish=publish)
+    return Plan(name=study, run=base, overrides=given, studies=studies, collection="studies" in top)
 
 
 def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...]) -> Study:

@@ -11,7 +11,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -47,6 +47,8 @@ class Progress:
         Expected cost of each cell, by the path of its file.
     studies : dict
         Paths of the cells of each study.
+    stale : set of paths
+        Cells whose files exist already and are made again.
     clock : callable
         Seconds; a test passes its own.
     """
@@ -55,21 +57,23 @@ class Progress:
         self,
         costs: Mapping[Path, float],
         studies: Mapping[str, Sequence[Path]],
+        stale: Iterable[Path] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.costs, self.studies, self.clock = dict(costs), dict(studies), clock
         self.begin = clock()
         self.before = self._stamps()
+        self.stale = set(stale)
 
     @classmethod
-    def of(cls, plan: Plan, root: Path = Path()) -> Progress:
-        """Return the progress of a plan."""
+    def of(cls, plan: Plan, stale: Iterable[str] = (), root: Path = Path()) -> Progress:
+        """Return the progress of a plan, some of whose existing files are made again."""
         paths = {n: root / plan.directory / "fits" / f"{n}.npz" for n in plan.cells}
         costs = {paths[name]: cell.cost for name, cell in plan.cells.items()}
         studies = {
             name: [paths[cell.name] for cell in study.cells] for name, study in plan.studies.items()
         }
-        return cls(costs, studies)
+        return cls(costs, studies, {root / path for path in stale})
 
     def _stamps(self) -> dict[Path, int]:
         stamps = {}
@@ -80,12 +84,18 @@ class Progress:
                 continue
         return stamps
 
+    def _done(self) -> set[Path]:
+        """Return the cells that are ready: there, and not the old file of one made again."""
+        now = self._stamps()
+        return {p for p in now if p not in self.stale or now[p] != self.before.get(p)}
+
     def line(self) -> str:
         """Return one line: overall, what is left, and each study that is under way."""
-        now = self._stamps()
+        now = self._done()
+        fresh = now - (self.before.keys() - self.stale)
         total = sum(self.costs.values())
         done = sum(self.costs[path] for path in now)
-        new = sum(c for p, c in self.costs.items() if p in now and now[p] != self.before.get(p))
+        new = sum(self.costs[path] for path in fresh)
         elapsed = self.clock() - self.begin
         left = "time left not known yet"
         if done >= total:
@@ -107,15 +117,28 @@ class Progress:
         )
 
 
-def watch(plan: Plan, every: float = 15.0, stream: TextIO | None = None) -> threading.Event:
+def watch(
+    plan: Plan, stale: Iterable[str] = (), every: float = 15.0, stream: TextIO | None = None
+) -> threading.Event:
     """Print a line of progress now and then, from a thread that ends with the process.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is made.
+    stale : iterable of str
+        Files that exist and are made again.
+    every : float
+        Seconds between lines.
+    stream : file, optional
+        Where to print; standard error by default.
 
     Returns
     -------
     threading.Event
         Set it to stop.
     """
-    progress, stop = Progress.of(plan), threading.Event()
+    progress, stop = Progress.of(plan, stale), threading.Event()
 
     def run() -> None:
         while not stop.wait(every):

@@ -95,5 +95,5 @@ def test_the_quick_benchmark_samples_every_value_of_the_grid():
 
 
 def test_the_table_of_the_sparsity_figure_tells_small_psi_apart():
-    table = pd.read_csv(ROOT / "figures" / "h1_sparsity.csv")
+    table = pd.read_csv(ROOT / "figures" / "h1.csv")
     assert sorted(set(table["psi"])) == [1e-7, 1e-5, 1e-3, 1e-1]

@@ -50,7 +50,10 @@ class Checkout:
         inherited = ("KGL_CONF", "SNAKEMAKE_PROFILE", "COLUMNS")
         kept = {name: value for name, value in os.environ.items() if name not in inherited}
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-        return {**kept, **threads, "MPLBACKEND": "Agg", "PYTHONPATH": str(self.root)}
+        # shell commands of the workflow call `python`, which is that of the tests
+        path = f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}"
+        own = {"PATH": path, "MPLBACKEND": "Agg", "PYTHONPATH": str(self.root)}
+        return {**kept, **threads, **own}
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of Snakemake."""

@@ -1,0 +1,117 @@
+"""What a run was and cost: benchmark files added up, tables hashed."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from kgl.replication import records
+from kgl.replication.records import digest, save_table
+from kgl.replication.summary import read_costs, write_summary
+
+HEAD = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
+
+
+@pytest.fixture
+def benchmarks(tmp_path: Path) -> dict[str, list[str]]:
+    """Files as Snakemake writes them: seconds and megabytes, or no megabytes for a short job."""
+
+    def file(name: str, *rows: tuple[str, str]) -> str:
+        path = tmp_path / f"{name}.tsv"
+        lines = [f"{s}\t0:00:01\t{rss}\t-\t-\t-\t0.0\t0.0\t0.0\t0.5" for s, rss in rows]
+        path.write_text("\n".join([HEAD, *lines]) + "\n")
+        return str(path)
+
+    return {
+        "fit kgl": [
+            file("a", ("90.25", "150.75")),
+            file("b", ("30.5", "420.2")),
+            file("c", ("60.0", "99.0")),
+        ],
+        "data": [file("d", ("0.04", "-")), file("e", ("0.05", "NA"))],
+        "score": [str(tmp_path / "absent.tsv")],
+        "figure": [str(tmp_path / "absent.tsv"), file("f", ("1.0", "10.0"), ("2.0", "20.0"))],
+    }
+
+
+def test_costs_are_added_up_by_kind(benchmarks: dict[str, list[str]]) -> None:
+    rows = {row["job"]: row for row in read_costs(benchmarks)}
+    assert list(rows) == ["fit kgl", "data", "figure"]  # nothing is known of the others
+    assert rows["fit kgl"] == {
+        "job": "fit kgl",
+        "jobs": 3,
+        "minutes_in_all": 3.01,  # 180.75 s
+        "seconds_longest": 90.2,
+        "memory_mb_largest": 420,
+    }
+    assert rows["data"]["memory_mb_largest"] == 0
+    assert rows["data"]["jobs"] == 2
+    assert rows["figure"]["jobs"] == 2
+    assert rows["figure"]["minutes_in_all"] == 0.05
+
+
+def write(tmp_path: Path, tables: list[str], benchmarks: dict[str, list[str]]) -> dict[str, Any]:
+    run = {"name": "mine", "overrides": ["seed=1"], "cells": "abc"}
+    write_summary(
+        run,
+        tables=tables,
+        benchmarks=benchmarks,
+        provenance=str(tmp_path / "out/provenance.json"),
+        cost=str(tmp_path / "out/cost.csv"),
+    )
+    record: dict[str, Any] = json.loads((tmp_path / "out/provenance.json").read_text())
+    return record
+
+
+def test_the_summary_of_a_run(
+    tmp_path: Path, benchmarks: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = {name: tmp_path / f"{name}.parquet" for name in ("fig1", "fig2", "fig3")}
+    state = {"commit": "1" * 40, "dirty": False}
+    monkeypatch.setattr(records, "_git", lambda: state)
+    save_table(paths["fig1"], pd.DataFrame({"value": [1.0]}), {"study": "fig1"})
+    save_table(paths["fig2"], pd.DataFrame({"value": [2.0]}), {"study": "fig2"})
+    state = {"commit": "2" * 40, "dirty": True}
+    save_table(paths["fig3"], pd.DataFrame({"value": [1.0]}), {"study": "fig3"})
+
+    record = write(tmp_path, [str(path) for path in paths.values()], benchmarks)
+    assert record["run"] == {"name": "mine", "overrides": ["seed=1"], "cells": "abc"}
+    assert record["digest"] == digest(record["run"])
+    for name, path in paths.items():
+        assert record["tables"][name] == {
+            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+            "settings": digest({"study": name}),
+        }
+    # tables made by the same code are named together
+    found = {state["commit"][0]: (state["tables"], state["dirty"]) for state in record["code"]}
+    assert found == {"1": (["fig1", "fig2"], False), "2": (["fig3"], True)}
+    assert {"python", "numpy", "scipy", "blas"} <= set(record["code"][0])
+
+    with (tmp_path / "out/cost.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["job"] for row in rows] == ["fit kgl", "data", "figure"]
+    assert rows[0]["minutes_in_all"] == "3.01"
+
+
+def test_the_same_run_has_the_same_record(tmp_path: Path, benchmarks: dict[str, list[str]]) -> None:
+    path = tmp_path / "fig1.parquet"
+    save_table(path, pd.DataFrame({"value": [1.0]}), {})
+    write(tmp_path, [str(path)], benchmarks)
+    first = (tmp_path / "out/provenance.json").read_bytes()
+    write(tmp_path, [str(path)], {})  # what it cost is no part of it
+    assert (tmp_path / "out/provenance.json").read_bytes() == first
+    save_table(path, pd.DataFrame({"value": [1.5]}), {})
+    write(tmp_path, [str(path)], {})
+    assert (tmp_path / "out/provenance.json").read_bytes() != first
+
+
+def test_a_run_without_benchmarks_has_an_empty_table_of_costs(tmp_path: Path) -> None:
+    write(tmp_path, [], {})
+    lines = (tmp_path / "out/cost.csv").read_text().splitlines()
+    assert lines == ["job,jobs,minutes_in_all,seconds_longest,memory_mb_largest"]
