@@ -42,10 +42,10 @@ class Path:
 
 def paper_value(graph: str, psi: float) -> float:
     """Return the average precision that the paper prints; NaN where it prints none."""
-    printed = zip(PSI, PAPER.get(graph, ()), strict=False)
-    return next(
-        (value for known, value in printed if np.isclose(psi, known, rtol=1e-6, atol=0)), np.nan
-    )
+    for known, value in zip(PSI, PAPER.get(graph, ()), strict=False):
+        if np.isclose(psi, known, rtol=1e-6, atol=0):
+            return value
+    return np.nan
 
 
 def graphs(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
@@ -65,7 +65,8 @@ def graphs(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
     # one scale for all, in logarithms: a few heavy edges at small psi, many light ones at large
     top = max(max(path.truth.max(), path.weights.max()) for path in paths)
     norm = LogNorm(vmin=top / RANGE, vmax=top)
-    numbers = []
+    shown = ["aps", "mean", "p05", "p95", "paper"]
+    numbers = [path.numbers.melt([*KEYS, "psi"], shown, var_name="quantity") for path in paths]
     for line, path in zip(axes, paths, strict=True):
         labels = path.labels
         for ax in line:
@@ -79,8 +80,6 @@ def graphs(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
         if len(inputs.styles) > 1:
             name += f", {inputs.styles[labels['model']]['label']}"
         line[0].set_ylabel(name, fontsize=9)
-        shown = ["aps", "mean", "p05", "p95", "paper"]
-        numbers.insert(0, path.numbers.melt([*KEYS, "psi"], shown, var_name="quantity"))
     label = "edge weight\n(white: no edge)"
     fig.colorbar(
         image, ax=axes, label=label, extend="min", format="%g", pad=0.01, shrink=0.8,
@@ -92,6 +91,7 @@ def graphs(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
 def printed(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
     """One panel per family: measured intervals beside the paper's values."""
     numbers = pd.concat([path.numbers for path in _paths(inputs)], ignore_index=True)
+    numbers = numbers.drop(columns="aps")  # of one replicate
     families = list(dict.fromkeys(numbers["graph"]))
     ticks = sorted(numbers["psi"].unique())
     series = numbers[["data", "model"]].drop_duplicates().to_numpy().tolist()
@@ -108,7 +108,7 @@ def printed(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
             colour, name = (inputs.styles[model][key] for key in ("colour", "label"))
             look = {"color": colour, "marker": "os^D"[kind % 4], "linestyle": "none"}
             look |= {"markerfacecolor": "white"} if kind % 2 else {}
-            shift = 0.3 * (k / max(1, len(series) - 1) - 0.5) if len(series) > 1 else 0.0
+            shift = 0.3 * (k - (len(series) - 1) / 2) / max(1, len(series) - 1)
             x = np.searchsorted(ticks, part["psi"]) + shift
             label = f"{name}, {inputs.settings['labels']['data'][data]}"
             style.curve(ax, x, part, bar=1.2, label=label, **look)

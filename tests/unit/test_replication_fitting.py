@@ -252,13 +252,13 @@ MODULE = '''
 import numpy as np
 
 
-def correlation(Y, *, power, floor=0.0):
+def correlation(Y, *, power, floor=0.0, scale=1.0):
     """Weights only; knows nothing of kernels."""
     filled = np.where(np.isnan(Y), 0.0, Y)
     W = np.abs(np.corrcoef(filled.T)) ** power
     W[W < floor] = 0.0
     np.fill_diagonal(W, 0.0)
-    return W
+    return scale * W
 
 
 def smoother(Y, *, K_x, K_z, power, ridge):
@@ -320,6 +320,16 @@ def test_a_function_is_a_model(mine: str) -> None:
     assert np.isnan(arrays["mse_out"]).all()
     assert arrays["converged"].all()
     assert np.ptp(arrays["density"]) > 0
+
+
+def test_the_share_of_linked_pairs_does_not_depend_on_the_scale(mine: str) -> None:
+    shares = []
+    for scale in (1.0, 1e-6):
+        options = {"floor": 0.1, "scale": scale}
+        settings = spec(f"{mine}.correlation", grid={"power": [1.0, 2.0]}, options=options)
+        shares.append(fit_cell(FULL, settings)["density"])
+    assert np.array_equal(*shares)
+    assert 0 < shares[0].min() < shares[0].max()
 
 
 def test_a_function_may_fit_signals(mine: str) -> None:

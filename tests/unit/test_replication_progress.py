@@ -162,12 +162,14 @@ def test_a_run_is_watched_until_it_is_not(tmp_path: Path, monkeypatch: pytest.Mo
     before = set(threading.enumerate())
     stream = io.StringIO()
     stop = watch(plan(), every=0.01, stream=stream)
-    (thread,) = set(threading.enumerate()) - before
-    assert thread.daemon  # or a run would never end
-    end = time.monotonic() + 10
-    while stream.getvalue().count("\n") < 2 and time.monotonic() < end:
-        time.sleep(0.01)
-    stop.set()
+    try:
+        (thread,) = set(threading.enumerate()) - before
+        assert thread.daemon  # or a run would never end
+        end = time.monotonic() + 10
+        while stream.getvalue().count("\n") < 2 and time.monotonic() < end:
+            time.sleep(0.01)
+    finally:
+        stop.set()
     thread.join(10)
     assert not thread.is_alive()
     lines = stream.getvalue().splitlines()

@@ -162,6 +162,7 @@ def test_the_same_content_has_the_same_bytes(tmp_path: Path) -> None:
     # the archive has a field for times
     with zipfile.ZipFile(tmp_path / "one" / "a.npz") as archive:
         assert {info.date_time[0] for info in archive.infolist()} == {1980}
+        assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_DEFLATED}
     save_arrays(tmp_path / "a.npz", ARRAYS, {**SETTINGS, "seed": 1})
     assert (tmp_path / "a.npz").read_bytes() != (tmp_path / "one" / "a.npz").read_bytes()
 

@@ -42,9 +42,10 @@ def settings(graph: dict[str, Any] | None = None, **data: Any) -> dict[str, Any]
     [
         {},
         {"family": "er", "options": {}, "weights": "unit"},
-        {"family": "ba", "options": {"attachment": 2}, "connected": True},
+        {"family": "er", "options": {}, "density": 0.2, "connected": True},
+        {"family": "ba", "options": {"attachment": 2}},
     ],
-    ids=["sbm", "er", "ba"],
+    ids=["sbm", "er", "connected", "ba"],
 )
 def test_every_replicate_is_what_the_simulation_draws(
     graph: dict[str, Any], dependent: bool
@@ -65,7 +66,7 @@ def test_every_replicate_is_what_the_simulation_draws(
             bandwidth="median_sq",
             noise=0.2,
             missing=0.3,
-            density=0.4,
+            density=used["density"],
             weights=used["weights"],
             connected=used["connected"],
             seed=5,
