@@ -6,7 +6,6 @@ if __name__ == "__main__":
     try:
         from kgl.replication.cli import main
     except ModuleNotFoundError as error:
-        sys.exit(
-            f"error: python -m kgl needs {error.name}: pip install 'kernel-graph-learning[workflow]'"
-        )
+        remedy = "pip install 'kernel-graph-learning[workflow]'"
+        sys.exit(f"error: python -m kgl needs {error.name}: {remedy}")
     main()

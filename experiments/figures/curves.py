@@ -10,12 +10,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from experiments import style
 from experiments.figures import Inputs
 
-#: An axis of positive numbers is drawn in logarithms where they differ by more than this factor.
-LOG_FROM = 20.0
+#: Errors that differ by more than this factor are drawn on a logarithmic axis.
+LOG_FROM = 4.0
+#: A legend under a panel, where it hides nothing.
+BELOW: dict[str, Any] = {
+    "loc": "upper center", "bbox_to_anchor": (0.5, -0.22), "frameon": False,
+    "handlelength": 1.6, "columnspacing": 1.2, "handletextpad": 0.5,
+}  # fmt: skip
 
 
 def recovery(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
@@ -52,12 +58,15 @@ def completion(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
         _models(ax, part, inputs)
         ax.set_title(style.title(graph, inputs.settings["labels"], data))
         ax.set_xlabel(style.label(numbers["sweep"].iloc[0]))
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=3, frameon=False)
+        ax.legend(ncols=3, **BELOW)
     axes[0].set_ylabel(style.label(metric))
     _levels(axes[0], numbers["level"])
     means = numbers["mean"]
     if means.min() > 0 and means.max() > LOG_FROM * means.min():
         axes[0].set_yscale("log")
+        axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+        axes[0].yaxis.set_major_formatter("{x:g}")
+        axes[0].minorticks_off()
     else:
         _values(axes[0], metric)
     return fig, numbers
@@ -84,7 +93,7 @@ def sizes(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
             name = style.title(graph, inputs.settings["labels"], data)
             ax.set_title(f"{inputs.styles[model]['label']}: {name}")
         ax.set_xlabel(style.label(numbers["sweep"].iloc[0]))
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=4, frameon=False)
+        ax.legend(ncols=4, **BELOW)
     axes[0].set_ylabel(style.label(metric))
     axes[0].set_xscale("log")
     _levels(axes[0], numbers["level"], log=True)

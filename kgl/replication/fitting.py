@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from kgl._validation import check_observations
+from kgl._validation import check_hyperparameter, check_observations
 from kgl.kernels import kernel_eigen
 from kgl.laplacian import Array, edges_from_adjacency
 from kgl.metrics import THRESHOLD, aps_many, sse_many
@@ -33,6 +33,8 @@ __all__ = ["METRICS", "evaluate", "fit_cell", "grid_points"]
 METRICS = ("aps_weights", "aps_scores", "sse", "density", "mse_in", "mse_out")
 
 Report = Callable[[str], None]
+
+_ORDER = {"lam": 0, "rho": 1, "psi": 2}
 
 
 def grid_points(grid: Mapping[str, list[float]]) -> dict[str, Array]:
@@ -93,7 +95,9 @@ def fit_cell(
         (R, N, n, m) where ``keep`` names them.
     """
     model = _find(spec["estimator"])
-    points = grid_points(spec["grid"])
+    # the order of kgl.fit_grid, whatever the order in the file
+    names = sorted(spec["grid"], key=lambda name: _ORDER.get(name, len(_ORDER)))
+    points = grid_points({name: spec["grid"][name] for name in names})
     n_points, replicates = len(next(iter(points.values()))), len(data["Y"])
     report(f"{spec['estimator']}: {n_points} grid points, {replicates} replicates")
     rows: list[dict[str, Array]] = []
@@ -167,6 +171,9 @@ def _fit_row(
     than many cells take to fit.
     """
     _check_axes(spec, model.hyperparameters)
+    for name, values in points.items():
+        for value in np.unique(values):
+            check_hyperparameter(name, value)
     options = {**spec["fit"], **spec["options"]}
     values, mask = check_observations(truth["Y"])
     n, m = values.shape
@@ -205,6 +212,7 @@ def _fit_class(
         k: v for k, v in _kernels(model._spec, truth).items() if v is not None
     }
     options = {**spec["fit"], **spec["options"]}
+    options.pop("inner_tol", None)  # estimators have the library's own
     grid = fit_grid(
         model, truth["Y"], **kernels, **spec["grid"], signals=model._spec.fitted, **options
     )
@@ -236,18 +244,14 @@ def _fit_function(
 ) -> tuple[_Fitted, dict[str, Array]]:
     given = {name: truth.get(name) for name in ("K_x", "K_z")}
     parameters = inspect.signature(model).parameters
-    _check_axes(spec, parameters, exactly=False)
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        _check_axes(spec, parameters, exactly=False)
     used = {k: v for k, v in given.items() if k in parameters}
     weights, signals = [], []
     for point in _each(points):
         answer = model(truth["Y"], **used, **point, **spec["options"])
         W, fitted = answer if isinstance(answer, tuple) else (answer, None)
-        m = truth["Y"].shape[1]
-        if np.shape(W) != (m, m) or not np.isfinite(W).all():
-            raise ValueError(
-                f"{spec['estimator']} returned weights of shape {np.shape(W)} at {point}; return a "
-                f"finite symmetric {m} x {m} matrix, or it and the fitted signals"
-            )
+        _check_answer(W, fitted, truth["Y"].shape, spec["estimator"], f"at {point}")
         weights.append(edges_from_adjacency(np.asarray(W, dtype=float)))
         signals.append(fitted)
     edges = np.array(weights)
@@ -258,6 +262,25 @@ def _fit_function(
         "kkt_residual": np.full(n_points, np.nan),
     }
     return (edges, edges, None if signals[0] is None else np.array(signals)), extra
+
+
+def _check_answer(W: Any, signals: Any, shape: tuple[int, ...], what: str, where: str) -> None:
+    """Refuse what a function must not return."""
+    m = shape[1]
+    if np.shape(W) != (m, m) or not np.isfinite(W).all():
+        raise ValueError(
+            f"{what} returned weights of shape {np.shape(W)} {where}; return a finite symmetric "
+            f"{m} x {m} matrix, or it and the fitted signals"
+        )
+    if not np.allclose(W, np.transpose(W)):
+        raise ValueError(
+            f"{what} returned weights that are not symmetric {where}; return (W + W.T) / 2"
+        )
+    if signals is not None and np.shape(signals) != shape:
+        raise ValueError(
+            f"{what} returned signals of shape {np.shape(signals)} {where}; return "
+            f"{shape[0]} x {m}, one for each entry of Y"
+        )
 
 
 def _each(points: dict[str, Array]) -> Iterator[dict[str, float]]:

@@ -75,7 +75,12 @@ def score_job(
         settings = {
             "study": study,
             "score": dict(score),
-            "fits": {Path(p).stem: r["digest"] for p, (_, r) in zip(fits, loaded, strict=True)},
+            "fits": {_name(path): r["digest"] for path, (_, r) in zip(fits, loaded, strict=True)},
         }
         report(f"{len(table)} rows")
         save_table(output, table, settings)
+
+
+def _name(path: str | Path) -> str:
+    """Name a fit as the plan does: dataset, level, model."""
+    return "/".join(Path(path).with_suffix("").parts[-3:])

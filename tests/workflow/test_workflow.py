@@ -257,8 +257,6 @@ def test_a_killed_run_goes_on(smoke, checkout):
     again = [path for path, stamp in kept.items() if path.stat().st_mtime_ns != stamp]
     assert len(again) <= 2
     assert results_of(checkout, "results/again") == results_of(smoke, OUT)
-    # nothing half-written is left
-    assert not list((checkout.root / "results").rglob("*.part*"))
 
 
 # -- overrides and failures ---------------------------------------------------------------------
