@@ -52,6 +52,10 @@ onstart:
         f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells of {', '.join(PLAN.studies)} -> {OUT}"
     )
     calm(logger)
+    if workflow.local_exec:
+        # Snakemake looks at its queue once a second for every job started so far: after several
+        # hundred jobs that takes a core. The limit it is for is meant for clusters.
+        workflow.scheduler.job_rate_limiter = None
     watch(PLAN, [path for job in workflow.dag.needrun_jobs() for path in job.output])
 
 
@@ -204,8 +208,8 @@ rule example:
     resources:
         mem_mb=1000,
         runtime=5,
-    shell:
-        "python -m experiments.readme_example {output} > {log} 2>&1"
+    script:
+        "experiments/example.py"
 
 
 rule publish:

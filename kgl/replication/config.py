@@ -6,10 +6,13 @@ A configuration is composed from one option of each group and from overrides in 
 
 from __future__ import annotations
 
+import ast
 import copy
 import difflib
 import importlib
 import importlib.util
+import json
+import math
 import os
 import re
 import sys
@@ -73,7 +76,7 @@ class Composed:
                 raise ConfigError(f"sweep over {key!r}, which is no key; {_near(key, self.keys)}")
         # Resolving references is slow; where none leads to a key, the key can be set afterwards.
         referred = {k: v for k, v in settings.items() if f"${{{k}}}" in self.text}
-        values: dict[str, Any] = copy.deepcopy(self._resolved(tuple(referred.items())))
+        values: dict[str, Any] = copy.deepcopy(self._resolved(json.dumps(referred)))
         for key, value in settings.items():
             *parents, name = key.split(".")
             place = values
@@ -91,22 +94,42 @@ class Composed:
         return str(OmegaConf.to_yaml(self.config))
 
     @cached_property
-    def keys(self) -> list[str]:
-        """Dotted names of all values."""
+    def leaves(self) -> dict[str, Any]:
+        """All values by dotted name, references not resolved."""
         from omegaconf import OmegaConf
 
         plain: Any = OmegaConf.to_container(self.config)
-        return _keys(plain)
+        return _leaves(plain)
+
+    @property
+    def keys(self) -> list[str]:
+        """Dotted names of all values."""
+        return list(self.leaves)
 
     @cache  # noqa: B019  (configurations are few, and kept anyway)
-    def _resolved(self, settings: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    def _resolved(self, settings: str) -> dict[str, Any]:
         from omegaconf import OmegaConf
+        from omegaconf.errors import OmegaConfBaseException
 
         config = self.config.copy()
-        for key, value in settings:
+        for key, value in json.loads(settings).items():
             OmegaConf.update(config, key, value)
-        values: Any = OmegaConf.to_container(config, resolve=True)
+        try:
+            values: Any = OmegaConf.to_container(config, resolve=True)
+        except OmegaConfBaseException as error:
+            key = str(error.full_key or "")
+            reason = str(error).splitlines()[0]
+            given = f" (overrides: {', '.join(self.overrides)})" if self.overrides else ""
+            raise ConfigError(f"{self.blame(key)}: {key}: {reason}{given}") from None
         return dict(values)
+
+    def blame(self, key: str) -> str:
+        """Return where a key was set: the override, or else the file."""
+        for text in reversed(self.overrides):
+            name = override_key(text)
+            if name not in GROUPS and (key == name or key.startswith((f"{name}.", f"{name}["))):
+                return f"override {text!r}"
+        return self.file(key.partition(".")[0])
 
     def file(self, group: str) -> str:
         """Return the file that holds a group, as a reader would name it."""
@@ -114,13 +137,18 @@ class Composed:
         return f"conf/{group}/{choice}.yaml" if choice else "conf/config.yaml"
 
 
-def _keys(values: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """Return the dotted names of all leaves."""
-    names: list[str] = []
+def override_key(override: str) -> str:
+    """Return the key that an override is about: ``+data.noise=1`` is about ``data.noise``."""
+    return override.partition("=")[0].lstrip("+~")
+
+
+def _leaves(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return all values that are no dictionaries by their dotted names."""
+    found: dict[str, Any] = {}
     for key, value in values.items():
         inside = isinstance(value, Mapping) and value
-        names += _keys(value, f"{prefix}{key}.") if inside else [f"{prefix}{key}"]
-    return names
+        found |= _leaves(value, f"{prefix}{key}.") if inside else {f"{prefix}{key}": value}
+    return found
 
 
 def _near(given: str, known: Sequence[str]) -> str:
@@ -145,6 +173,8 @@ def _compose(overrides: tuple[str, ...], conf: str) -> Composed:
         raise ConfigError(_explain(error, overrides, conf)) from None
     except YAMLError as error:
         raise ConfigError(f"not valid YAML: {error}") from None
+    except ValueError as error:  # a group set to something that is no name
+        raise ConfigError(f"overrides {', '.join(overrides)}: {error}") from None
     with open_dict(config):
         del config["hydra"]
     choices = {group: chosen.get(group) for group in GROUPS}
@@ -154,16 +184,26 @@ def _compose(overrides: tuple[str, ...], conf: str) -> Composed:
 
 def _explain(error: Exception, overrides: tuple[str, ...], conf: str) -> str:
     """Say what Hydra objects to in terms of keys, files and valid choices."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    for text in overrides:
+        try:
+            OverridesParser.create().parse_override(text)
+        except HydraException as wrong:
+            reason = str(wrong).splitlines()[0]
+            return f"override {text!r} cannot be read ({reason}); write key=value"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     unknown = re.search(r"Could not override '([^']+)'", str(error))
     if unknown:
         key = unknown[1].lstrip("+~")
-        group_choices = tuple(o for o in overrides if o.partition("=")[0] in GROUPS)
+        group_choices = tuple(o for o in overrides if override_key(o) in GROUPS)
         known: list[str] = []
         if group_choices != overrides:
-            known = _compose(group_choices, conf).keys
+            known = list(_compose(group_choices, conf).leaves)
         parent = key.rpartition(".")[0]
         beside = [k for k in known if k.rpartition(".")[0] == parent] or known
+        beside += [group for group in GROUPS if not parent and group not in beside]
         return f"override of {key!r}, which is no key; {_near(key, beside)}"
     missing = re.search(r"Could not find '(\w+)/([^']+)'", str(error))
     if missing and (Path(conf) / missing[1]).is_dir():
@@ -180,11 +220,21 @@ def compose(overrides: Sequence[str] = ()) -> Composed:
     >>> compose(["graph=er", "data.noise=0.5"]).values()["data"]["noise"]
     0.5
     """
-    last = {text.partition("=")[0]: text for text in overrides}
-    for text in last.values():
+    return _compose(last_of_each(overrides), str(conf_dir()))
+
+
+def last_of_each(overrides: Sequence[str]) -> tuple[str, ...]:
+    """Return the overrides that count: of two for one key the later one.
+
+    Examples
+    --------
+    >>> last_of_each(["seed=1", "replicates=3", "seed=2"])
+    ('seed=2', 'replicates=3')
+    """
+    for text in overrides:
         if "=" not in text and not text.startswith("~"):
             raise ConfigError(f"override {text!r} has no '='; write key=value, as in replicates=3")
-    return _compose(tuple(last.values()), str(conf_dir()))
+    return tuple({override_key(text): text for text in overrides}.values())
 
 
 # -- the schema ---------------------------------------------------------------------------------
@@ -217,28 +267,33 @@ def check(values: dict[str, Any], composed: Composed) -> None:
     study = values.get("study")
     if study is not None:
         parts.append((["study"], "collection" if "studies" in study else "study", study))
+    for key, value in _leaves(values).items():
+        for number in value if isinstance(value, list) else [value]:
+            if isinstance(number, float) and not math.isfinite(number):
+                raise ConfigError(f"{composed.blame(key)}: {key} = {number} is no finite number")
     for prefix, name, part in parts:
-        error = best_match(validators[name].iter_errors(part))
-        if error is not None:
-            path = [*prefix, *map(str, error.absolute_path)]
-            raise ConfigError(_say(error, path, composed))
+        errors = list(validators[name].iter_errors(part))
+        if not errors:
+            continue
+        said = [(e, [*prefix, *map(str, e.absolute_path)]) for e in errors]
+        # a value that others refer to is wrong in several places: the override is the cause
+        set_here = [s for s in said if composed.blame(".".join(s[1])).startswith("override")]
+        best = best_match(errors)
+        error, path = set_here[0] if set_here else next(s for s in said if s[0] is best)
+        raise ConfigError(_say(error, path, composed))
 
 
 def _say(error: Any, path: list[str], composed: Composed) -> str:
     key = ".".join(path)
-    where = composed.file(path[0]) if path else "conf/config.yaml"
-    given = [o for o in composed.overrides if key and o.partition("=")[0].startswith(key)]
-    if given:
-        where = f"override {given[-1]!r}"
+    where = composed.blame(key)
     if error.validator == "additionalProperties":
         known = sorted(error.schema.get("properties", {}))
         unknown = sorted(set(error.instance) - set(known))[0]
         full = ".".join([*path, unknown])
-        if not path and unknown in composed.choices:
-            where = composed.file(unknown)
-        return f"{where}: unknown key {full!r}; {_near(unknown, known)}"
+        return f"{composed.blame(full)}: unknown key {full!r}; {_near(unknown, known)}"
     if error.validator == "required":
         absent = [name for name in error.validator_value if name not in error.instance]
+        where = composed.blame(".".join([*path, absent[0]]))
         return f"{where}: {key or 'the configuration'} lacks the key {absent[0]!r}; add it"
     if error.validator == "enum":
         valid = ", ".join("null" if v is None else str(v) for v in error.validator_value)
@@ -268,7 +323,7 @@ def resolve(path: str, *, what: str = "function") -> Any:
         return getattr(importlib.import_module(module_name), name)
     except ModuleNotFoundError as error:
         # only where the named module itself is absent: a module that fails inside is another story
-        if error.name is None or not module_name.startswith(error.name):
+        if not f"{module_name}.".startswith(f"{error.name}."):
             raise
         raise ConfigError(
             f"{what} {path!r}: no module {error.name!r}; give the dotted path of a function in a "
@@ -281,15 +336,41 @@ def resolve(path: str, *, what: str = "function") -> Any:
 
 
 def source_file(path: str) -> str | None:
-    """Return the file that defines a dotted path, relative to the repository, if it is inside."""
+    """Return the file that defines a dotted path, relative to the repository, if it is inside.
+
+    It is found without importing anything: figures would bring matplotlib.
+    """
     root = conf_dir().parent
-    if str(root) not in sys.path:
-        sys.path.append(str(root))
-    try:
-        spec = importlib.util.find_spec(path.rpartition(".")[0])
-    except ModuleNotFoundError:
-        spec = None
-    if spec is None or spec.origin is None:
-        return None
-    origin = Path(spec.origin).resolve()
-    return origin.relative_to(root).as_posix() if origin.is_relative_to(root) else None
+    module = root.joinpath(*path.split(".")[:-1])
+    for file in (module.with_suffix(".py"), module / "__init__.py"):
+        if file.is_file():
+            return file.relative_to(root).as_posix()
+    return None
+
+
+def check_path(path: str, what: str) -> None:
+    """Refuse a dotted path into the repository that leads nowhere, before any work starts.
+
+    A path into an installed package is left to the job that imports it.
+    """
+    file = source_file(path)
+    if file is None:
+        top = path.partition(".")[0]
+        if top in ("kgl", "experiments") or importlib.util.find_spec(top) is None:
+            raise ConfigError(
+                f"{what} {path!r}: no such module; give the dotted path of a function in a module "
+                "of the repository, such as experiments.my_models.fit"
+            )
+        return
+    tree = ast.parse((conf_dir().parent / file).read_text(encoding="utf-8"))
+    defined = {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    names = set(defined)
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    name = path.rpartition(".")[2]
+    if name not in names:
+        public = sorted(n for n in defined if not n.startswith("_"))
+        raise ConfigError(f"{what} {path!r}: {file} has no {name!r}; {_near(name, public)}")

@@ -254,6 +254,10 @@ def _fit_function(
         _check_answer(W, fitted, truth["Y"].shape, spec["estimator"], f"at {point}")
         weights.append(edges_from_adjacency(np.asarray(W, dtype=float)))
         signals.append(fitted)
+    if any((fitted is None) != (signals[0] is None) for fitted in signals):
+        raise ValueError(
+            f"{spec['estimator']} returned signals at some points only; at all or none"
+        )
     edges = np.array(weights)
     n_points = len(edges)
     extra = {
@@ -276,10 +280,10 @@ def _check_answer(W: Any, signals: Any, shape: tuple[int, ...], what: str, where
         raise ValueError(
             f"{what} returned weights that are not symmetric {where}; return (W + W.T) / 2"
         )
-    if signals is not None and np.shape(signals) != shape:
+    if signals is not None and (np.shape(signals) != shape or not np.isfinite(signals).all()):
         raise ValueError(
             f"{what} returned signals of shape {np.shape(signals)} {where}; return "
-            f"{shape[0]} x {m}, one for each entry of Y"
+            f"{shape[0]} x {m} finite numbers, one for each entry of Y"
         )
 
 

@@ -8,6 +8,7 @@ its own where anything is overridden.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,14 +16,24 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from kgl.replication.config import ConfigError, compose, conf_dir, source_file
+from kgl.problem import MODELS
+from kgl.random_graphs import GRAPH_FAMILIES
+from kgl.replication.config import (
+    ConfigError,
+    check_path,
+    compose,
+    conf_dir,
+    last_of_each,
+    override_key,
+    source_file,
+)
 from kgl.replication.records import digest
 
 __all__ = ["Cell", "Plan", "Study", "make_plan", "single_cell"]
 
 #: Code that decides what a rule writes, besides its script and the functions that configurations
-#: name. An edit here reruns the rule; one elsewhere does not. tests/workflow checks that the lists
-#: cover what the scripts import.
+#: name. An edit here reruns the rule; one elsewhere does not. tests/unit/test_replication_plan.py
+#: checks that the lists cover what the scripts import.
 CODE = {
     "data": (
         "kgl/kernels/*.py",
@@ -46,7 +57,15 @@ CODE = {
         "kgl/solvers/routes.py",
         "kgl/solvers/signal_step.py",
     ),
-    "example": ("experiments/readme_example.py", "experiments/style.py", "kgl/plotting.py"),
+    # estimator classes bring these, besides what the models of the table need
+    "class": ("kgl/base.py", "kgl/density.py", "kgl/grid.py", "kgl/models.py"),
+    "example": (
+        "experiments/readme_example.py",
+        "experiments/style.py",
+        "kgl/*.py",
+        "kgl/kernels/*.py",
+        "kgl/solvers/*.py",
+    ),
     "score": ("kgl/replication/scoring.py",),
     "figure": (
         "experiments/style.py",
@@ -149,7 +168,9 @@ class Plan:
 
     def fit_code(self, cell: str) -> list[str]:
         """Return the source files that a fit depends on."""
-        return self.code("fit", self.cells[cell].fit["estimator"])
+        path = self.cells[cell].fit["estimator"]
+        extra = self.code("class") if "." in path else []
+        return sorted({*self.code("fit", path), *extra})
 
     def figure_code(self, study: str) -> list[str]:
         """Return the source files that a figure depends on."""
@@ -249,7 +270,7 @@ def make_plan(study: str = "paper", overrides: Any = None, run: str | None = Non
     (6, ['sbm-dependent/noise-0.5', 'sbm-independent/noise-0.5'])
     """
     given = _overrides(overrides)
-    chosen = {text.partition("=")[0] for text in given} & {"graph", "data", "model", "study"}
+    chosen = {override_key(text) for text in given} & {"graph", "data", "model", "study"}
     if chosen:
         key = sorted(chosen)[0]
         instead = {"study": "--config study=..."}.get(key, "study.graph, study.models")
@@ -265,14 +286,19 @@ def make_plan(study: str = "paper", overrides: Any = None, run: str | None = Non
         names, extra = top["studies"], tuple(top.get("overrides", ()))
         base = top.get("run", base)
     if given:
-        default = f"{study}-{digest(sorted(given), 8)}"
+        default = f"{study}-{digest(sorted(last_of_each(given)), 8)}"
         if run in ("paper", "smoke"):
             raise ConfigError(f"run = {run!r} is not for results with overrides; take another name")
+        if run is not None and not re.fullmatch(r"\w[\w-]*", run):
+            raise ConfigError(
+                f"run = {run!r} names a directory of results/; take letters, digits, - and _"
+            )
         base = run or default
     elif run not in (None, base):
         raise ConfigError(f"run = {run!r} goes with overrides; without them the run is {base!r}")
     studies = {name: _study(name, extra, given) for name in names}
     _refuse_clashes(studies)
+    _refuse_dead_paths(studies)
     return Plan(name=study, run=base, overrides=given, studies=studies, collection="studies" in top)
 
 
@@ -283,13 +309,17 @@ def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...]) -> Study:
     composed = compose([f"study={name}", *settings])
     config = composed.values()["study"]
     sweep: dict[str, list[Any]] = config["sweep"]
+    before = compose([f"study={name}", *own, *extra]).leaves
     for text in given:
-        key = text.partition("=")[0]
-        if key in sweep:
-            raise ConfigError(
-                f"override {text!r}: {composed.file('study')} sweeps over {key}; override the "
-                f"levels instead, as in 'levels.{key.rpartition('.')[2]}=[...]'"
-            )
+        key = override_key(text)
+        # a key that only repeats a swept one is swept too
+        for swept in sweep:
+            if key == swept or before.get(key) == f"${{{swept}}}":
+                raise ConfigError(
+                    f"override {text!r}: {composed.file('study')} sweeps over {swept}, which sets "
+                    f"{key}; override the levels instead, as in "
+                    f"'levels.{swept.rpartition('.')[2]}=[...]'"
+                )
     for_cells = [text for text in settings if not text.lstrip("+~").startswith("study.")]
     cells, styles, facts = [], {}, []
     for graph, data in product(config["graph"], config["models"]):
@@ -375,6 +405,27 @@ def _summary(facts: list[dict[str, Any]], cells: list[Cell]) -> dict[str, Any]:
         "points": points,
         "protocol": facts[0]["protocol"],
     }
+
+
+def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:
+    """Refuse functions that do not exist before any work starts, not after all of it."""
+    named: dict[str, str] = {}
+    for name, study in studies.items():
+        named[f"experiments.figures.{study.config['figure']}"] = f"conf/study/{name}.yaml: figure"
+        for cell in study.cells:
+            model = f"conf/model/{cell.model}.yaml: estimator"
+            named[cell.fit["estimator"]] = model
+            named[cell.data["source"]] = f"conf/data/{cell.labels['data']}.yaml: source"
+            family = f"conf/graph/{cell.labels['graph']}.yaml: family"
+            named[cell.data["graph"]["family"]] = family
+    for path, what in named.items():
+        if "." in path:
+            check_path(path, what)
+        elif "estimator" in what and path not in MODELS:
+            raise ConfigError(f"{what} = {path!r} is no model; valid: {', '.join(MODELS)}")
+        elif "family" in what and path not in GRAPH_FAMILIES:
+            known = ", ".join(sorted(GRAPH_FAMILIES))
+            raise ConfigError(f"{what} = {path!r} is no family; valid: {known}, or a dotted path")
 
 
 def _refuse_clashes(studies: Mapping[str, Study]) -> None:

@@ -205,8 +205,7 @@ def test_a_grid_with_the_wrong_axes_is_refused(grid: dict[str, list[float]], say
         fit_cell(FULL, spec("GL-2step", grid=grid))
 
 
-@pytest.mark.xfail(reason="taken as they are", raises=pytest.fail.Exception)
-@pytest.mark.parametrize("value", [-1.0, np.inf])
+@pytest.mark.parametrize("value", [-1.0, 0.0, np.inf, np.nan])
 def test_hyperparameters_that_mean_nothing_are_refused(value: float) -> None:
     with pytest.raises(ValueError, match="psi"):
         fit_cell(FULL, spec("GL", grid={"psi": [1.0, value]}))
@@ -225,16 +224,7 @@ def test_points_are_in_the_order_of_fit_grid(name: str) -> None:
     assert all(np.array_equal(points[axis], params[axis]) for axis in params)
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        "KGL",
-        pytest.param(
-            "kgl.models.KGL",
-            marks=pytest.mark.xfail(reason="metrics are attached to the wrong points"),
-        ),
-    ],
-)
+@pytest.mark.parametrize("estimator", ["KGL", "kgl.models.KGL"])
 def test_the_order_in_which_a_file_names_the_axes_does_not_matter(estimator: str) -> None:
     there = fit_cell(FULL, spec(estimator, like="KGL"))
     turned = {"psi": AXES["psi"], "lam": AXES["lam"], "rho": AXES["rho"]}
@@ -368,14 +358,8 @@ def test_a_kernel_that_the_data_lack_is_none(mine: str) -> None:
     [
         ("small", r"small returned weights of shape \(2, 2\) at .*power.*7 x 7"),
         ("undefined", "finite symmetric 7 x 7"),
-        pytest.param(
-            "lopsided", "symmetric", marks=pytest.mark.xfail(reason="the lower half is not read")
-        ),
-        pytest.param(
-            "short",
-            r"signals of shape \(14, 7\)",
-            marks=pytest.mark.xfail(reason="numpy's own error", raises=IndexError),
-        ),
+        ("lopsided", r"lopsided returned weights that are not symmetric.*\(W \+ W\.T\) / 2"),
+        ("short", r"short returned signals of shape \(14, 7\) at .*power.*15 x 7"),
     ],
 )
 def test_what_a_function_must_not_return_is_refused(name: str, says: str, mine: str) -> None:
@@ -389,7 +373,6 @@ def test_an_axis_that_a_function_does_not_take_is_refused(mine: str) -> None:
         fit_cell(FULL, spec(f"{mine}.correlation", grid=grid))
 
 
-@pytest.mark.xfail(reason="refused, though it takes every axis", raises=ConfigError)
 def test_a_function_may_take_any_axis(mine: str) -> None:
     arrays = fit_cell(FULL, spec(f"{mine}.anything", grid={"power": [1.0, 2.0]}))
     assert arrays["sse"].shape == (2, 2)

@@ -274,7 +274,7 @@ def test_overrides_leave_the_plain_run_alone(checkout):
         assert plain[f"figures/fig1.{kind}"] == plain[f"results/paper/figures/fig1.{kind}"]
     assert "figures/provenance.json" in plain
 
-    changes = ("seed=1", "protocol.data.m=8")
+    changes = ("seed=1", "grid=tiny")
     run = make_plan("fig1", changes).run
     printed = checkout.snakemake("--cores", "2", "--config", "study=fig1", overrides(*changes))
     assert f"results/{run}" in printed
