@@ -42,7 +42,7 @@ report: "experiments/report/workflow.rst"
 
 
 wildcard_constraints:
-    study="[^/.]+",
+    study="|".join(PLAN.studies),
     dataset="[^/]+/[^/]+",
     model="[^/]+",
 

@@ -37,6 +37,9 @@ def draw(table: pd.DataFrame, first: str, second: str) -> Figure:
     """One row per family and kind of data, one column per metric, one line per model."""
     rows = list(table[["graph", "data"]].drop_duplicates().itertuples(index=False))
     metrics = list(table["metric"].unique())
+    # a study of sizes has a line for each
+    others = [key for key in ("m", "n") if key in table and key != table["sweep"].iloc[0]]
+    lines = ["model", *others]
     size = (max(style.COLUMN, 3.1 * len(metrics) + 0.6), 1.9 * len(rows) + 0.5)
     figure, axes = plt.subplots(
         len(rows), len(metrics), figsize=size, squeeze=False, layout="constrained", sharex=True
@@ -44,11 +47,15 @@ def draw(table: pd.DataFrame, first: str, second: str) -> Figure:
     for (graph, data), line in zip(rows, axes, strict=True):
         for metric, ax in zip(metrics, line, strict=True):
             here = table.query("graph == @graph and data == @data and metric == @metric")
-            for model, part in here.groupby("model", sort=False):
-                # a level may stand for several sizes; the mean over them is drawn
-                part = part.groupby("level", as_index=False)[["difference", "p05", "p95"]].mean()
+            for (model, *size), part in here.groupby(lines, sort=False):
+                # the mean may lie outside the percentiles, which errorbar would refuse
                 ends = [part["difference"] - part["p05"], part["p95"] - part["difference"]]
-                ax.errorbar(part["level"], part["difference"], yerr=ends, capsize=2, **look(model))
+                ends = [end.clip(lower=0) for end in ends]
+                shown = look(str(model))
+                shown["label"] += "".join(
+                    f", {k} = {v:g}" for k, v in zip(others, size, strict=True)
+                )
+                ax.errorbar(part["level"], part["difference"], yerr=ends, capsize=2, **shown)
             ax.axhline(0, color="#777777", linewidth=0.8)
             ax.set_title(f"{graph.upper()}, {data} data")
             ax.set_ylabel(f"difference in {style.LABELS.get(metric, metric)}")

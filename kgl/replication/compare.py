@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["common_studies", "compare_tables"]
 
-#: What makes two rows the same measurement. Sizes and levels that an override changed do not: the
-#: level of the sweep is what a figure draws.
+#: What makes two rows the same measurement, besides sizes that a study sweeps over. A size that an
+#: override changed for the whole study does not keep its rows apart.
 _PAIR = ["study", "graph", "data", "sweep", "level", "model", "replicate", "metric"]
+_SIZES = ["m", "n", "noise", "missing"]
 
 
 def common_studies(first: str | Path, second: str | Path) -> list[str]:
@@ -47,16 +48,17 @@ def compare_tables(first: str | Path, second: str | Path, study: str) -> pd.Data
     is the same random draw, unless an override changed the seed. The interval runs from the 5th to
     the 95th percentile of the differences.
     """
+    tables = [load_table(Path(run) / "tables" / f"{study}.parquet")[0] for run in (first, second)]
+    swept = [key for key in _SIZES if all(table[key].nunique() > 1 for table in tables)]
     both = []
-    for run in (first, second):
-        table, _ = load_table(Path(run) / "tables" / f"{study}.parquet")
+    for table in tables:
         own = table["metric"].isin(list(CRITERIA)) & (table["metric"] == table["selected_by"])
-        both.append(table.loc[own, [*_PAIR, "value"]])
-    pairs = both[0].merge(both[1], on=_PAIR, suffixes=("_first", "_second"))
+        both.append(table.loc[own, [*_PAIR, *swept, "value"]])
+    pairs = both[0].merge(both[1], on=[*_PAIR, *swept], suffixes=("_first", "_second"))
     if pairs.empty:
         raise ValueError(f"{first} and {second} share no cell of {study}")
     pairs["difference"] = pairs["value_second"] - pairs["value_first"]
-    keys = [key for key in KEYS if key in _PAIR] + ["metric"]
+    keys = [key for key in KEYS if key in [*_PAIR, *swept]] + ["metric"]
     groups = pairs.groupby(keys, sort=False)
     out = groups.agg(
         first=("value_first", "mean"),

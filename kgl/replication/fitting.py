@@ -35,6 +35,7 @@ METRICS = ("aps_weights", "aps_scores", "sse", "density", "mse_in", "mse_out")
 Report = Callable[[str], None]
 
 _ORDER = {"lam": 0, "rho": 1, "psi": 2}
+_OPTIONS = ("tol", "max_iter", "inner_tol", "regulariser", "barrier")
 
 
 def grid_points(grid: Mapping[str, list[float]]) -> dict[str, Array]:
@@ -178,14 +179,19 @@ def _fit_row(
     values, mask = check_observations(truth["Y"])
     n, m = values.shape
     kernels = _kernels(model, truth)
+    pairwise = options.pop("missing", "zero") == "pairwise" and not model.fitted
     data = SignalData(
         values,
-        mask if model.masked else None,
+        mask if model.masked or pairwise else None,
         kernel_eigen(kernels["K_x"], "K_x", m),
         kernel_eigen(kernels["K_z"], "K_z", n),
     )
     route = graph_solver(options.pop("solver"), options.pop("backend"))
     scale = 1.0 / n if options.pop("average") else 1.0
+    for name in options:
+        if name not in _OPTIONS:
+            known = ", ".join((*_OPTIONS, "average", "solver", "backend", "missing"))
+            raise ConfigError(f"model.options.{name}: no option of {model.name}; valid: {known}")
     solve = Options(smoothness_scale=scale, solve_graph=route, signals=model.fitted, **options)
     n_points = len(points["psi"])
     lam = points.get("lam", np.zeros(n_points))

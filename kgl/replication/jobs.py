@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kgl.replication.records import load_arrays, save_arrays, save_table
+from kgl.replication.records import distinct, load_arrays, save_arrays, save_table, state_of
 
 __all__ = ["data_job", "fit_job", "logged", "score_job"]
 
@@ -76,6 +76,8 @@ def score_job(
             "study": study,
             "score": dict(score),
             "fits": {_name(path): r["digest"] for path, (_, r) in zip(fits, loaded, strict=True)},
+            # the fits may be older than this table
+            "made_by": distinct([state_of(record) for _, record in loaded]),
         }
         report(f"{len(table)} rows")
         save_table(output, table, settings)

@@ -117,7 +117,8 @@ class Study:
             self.config.get("pool")
         )
         return (
-            f"{' '.join(self.config['caption'].split())} Settings: {replicates}{families}, "
+            f"{self.config['title']}. {' '.join(self.config['caption'].split())} Settings: "
+            f"{replicates}{families}, "
             f"m = {facts['m']}, n = {facts['n']}, alpha = {facts['alpha']}, grids of up to "
             f"{facts['points']} points."
         )
@@ -251,7 +252,7 @@ def _overrides(given: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def make_plan(study: str = "paper", overrides: Any = None, run: str | None = None) -> Plan:
+def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> Plan:
     """Work out what a study, or a collection of studies, takes.
 
     Parameters
@@ -270,6 +271,7 @@ def make_plan(study: str = "paper", overrides: Any = None, run: str | None = Non
     (6, ['sbm-dependent/noise-0.5', 'sbm-independent/noise-0.5'])
     """
     given = _overrides(overrides)
+    run = None if run is None else str(run)  # the command line reads run=3 as a number
     chosen = {override_key(text) for text in given} & {"graph", "data", "model", "study"}
     if chosen:
         key = sorted(chosen)[0]
@@ -281,10 +283,11 @@ def make_plan(study: str = "paper", overrides: Any = None, run: str | None = Non
     top = compose([f"study={study}"]).values()["study"]
     extra: tuple[str, ...] = ()
     names = [study]
-    base = "paper"
+    # a study that is no part of the paper's might describe the paper's cells otherwise
+    base = "paper" if study in compose(["study=paper"]).values()["study"]["studies"] else study
     if "studies" in top:
         names, extra = top["studies"], tuple(top.get("overrides", ()))
-        base = top.get("run", base)
+        base = top.get("run", study)
     if given:
         default = f"{study}-{digest(sorted(last_of_each(given)), 8)}"
         if run in ("paper", "smoke"):
@@ -312,6 +315,8 @@ def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...]) -> Study:
     before = compose([f"study={name}", *own, *extra]).leaves
     for text in given:
         key = override_key(text)
+        if key == "study.overrides":
+            raise ConfigError(f"override {text!r}: give its texts as overrides themselves")
         # a key that only repeats a swept one is swept too
         for swept in sweep:
             if key == swept or before.get(key) == f"${{{swept}}}":
@@ -352,6 +357,10 @@ def _cell(
     graph, data, model = groups
     variant = f"-{study['variant']}" if study.get("variant") else ""
     short = {key.rpartition(".")[2]: value for key, value in level.items()}
+    if len(short) < len(level):
+        raise ConfigError(
+            f"sweep over {', '.join(level)}: the last parts of these keys must differ"
+        )
     levels = "_".join(f"{key}-{value}" for key, value in short.items())
     dataset = f"{graph}-{data}{variant}/{levels}"
     sweep, value = list(short.items())[-1]
@@ -410,11 +419,13 @@ def _summary(facts: list[dict[str, Any]], cells: list[Cell]) -> dict[str, Any]:
 def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:
     """Refuse functions that do not exist before any work starts, not after all of it."""
     named: dict[str, str] = {}
+    axes: dict[str, Any] = {}
     for name, study in studies.items():
         named[f"experiments.figures.{study.config['figure']}"] = f"conf/study/{name}.yaml: figure"
         for cell in study.cells:
             model = f"conf/model/{cell.model}.yaml: estimator"
             named[cell.fit["estimator"]] = model
+            axes[cell.fit["estimator"]] = cell.fit["grid"]
             named[cell.data["source"]] = f"conf/data/{cell.labels['data']}.yaml: source"
             family = f"conf/graph/{cell.labels['graph']}.yaml: family"
             named[cell.data["graph"]["family"]] = family
@@ -423,6 +434,11 @@ def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:
             check_path(path, what)
         elif "estimator" in what and path not in MODELS:
             raise ConfigError(f"{what} = {path!r} is no model; valid: {', '.join(MODELS)}")
+        elif "estimator" in what and set(axes[path]) != set(MODELS[path].hyperparameters):
+            raise ConfigError(
+                f"{what.partition(':')[0]}: grid has {', '.join(axes[path])}, but {path} has the "
+                f"hyperparameters {', '.join(MODELS[path].hyperparameters)}; give values for each"
+            )
         elif "family" in what and path not in GRAPH_FAMILIES:
             known = ", ".join(sorted(GRAPH_FAMILIES))
             raise ConfigError(f"{what} = {path!r} is no family; valid: {known}, or a dotted path")

@@ -9,7 +9,7 @@ import platform
 import subprocess
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
@@ -26,13 +26,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "atomic",
+    "content_hash",
     "digest",
+    "distinct",
     "load_arrays",
     "load_table",
     "provenance",
     "save_arrays",
     "save_csv",
     "save_table",
+    "state_of",
 ]
 
 #: What counts as source: a change elsewhere does not make a result "dirty".
@@ -105,6 +108,17 @@ def provenance(settings: Any) -> dict[str, Any]:
     return {"settings": settings, "digest": digest(settings), **_git(), **_machine()}
 
 
+def state_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a provenance that is about code and libraries."""
+    return {k: v for k, v in record.items() if k not in ("settings", "digest")}
+
+
+def distinct(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return each record once, in a fixed order."""
+    texts = sorted({json.dumps(record, sort_keys=True) for record in records})
+    return [json.loads(text) for text in texts]
+
+
 def save_arrays(path: str | Path, arrays: Mapping[str, Array], settings: Any) -> None:
     """Write arrays and their provenance as a compressed ``.npz`` file."""
     record = np.array(json.dumps(provenance(settings), sort_keys=True))
@@ -153,6 +167,6 @@ def save_csv(path: str | Path, table: pd.DataFrame) -> None:
         table.to_csv(part, index=False, float_format="%.6g", lineterminator="\n")
 
 
-def sha256(path: str | Path) -> str:
-    """Return the SHA-256 of a file."""
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+def content_hash(table: pd.DataFrame) -> str:
+    """Return the SHA-256 of the numbers of a table, whatever made them."""
+    return hashlib.sha256(table.to_csv(index=False, lineterminator="\n").encode()).hexdigest()

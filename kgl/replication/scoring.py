@@ -23,13 +23,25 @@ __all__ = ["CRITERIA", "best_points", "score_cell", "score_study", "summarise"]
 #: What a grid point can be chosen by, and whether more of it is better.
 CRITERIA = {"aps": True, "sse": False, "mse_out": False}
 #: What is written for the chosen point.
-METRICS = ("aps", "aps_scores", "sse", "density", "mse_in", "mse_out", "n_iter", "kkt_residual")
+METRICS = (
+    "aps",
+    "aps_scores",
+    "sse",
+    "density",
+    "mse_in",
+    "mse_out",
+    "n_iter",
+    "converged",
+    "kkt_residual",
+)
 #: A cell of a figure, up to the model.
 KEYS = ["study", "graph", "data", "sweep", "level", "m", "n", "noise", "missing", "model"]
 AXES = ("lam", "rho", "psi")
 
 
-def best_points(values: Array, *, highest: bool, best: str = "replicate") -> Array:
+def best_points(
+    values: Array, *, highest: bool, best: str = "replicate", inside: Array | None = None
+) -> Array:
     """Return the index of the best grid point for each replicate.
 
     Parameters
@@ -40,6 +52,8 @@ def best_points(values: Array, *, highest: bool, best: str = "replicate") -> Arr
         Whether more is better.
     best : {"replicate", "mean"}
         The best point of each replicate, or the one that is best on average for all of them.
+    inside : array (N,), optional
+        Of equally good points the one with the largest value here is taken, then the first.
 
     Examples
     --------
@@ -50,18 +64,19 @@ def best_points(values: Array, *, highest: bool, best: str = "replicate") -> Arr
     """
     signed = values if highest else -values
     if best == "mean":
-        return np.full(len(values), int(np.argmax(signed.mean(axis=0))))
-    return np.asarray(np.argmax(signed, axis=1))
+        signed = np.broadcast_to(signed.mean(axis=0), signed.shape)
+    tied = signed == signed.max(axis=1, keepdims=True)
+    rank = np.zeros(values.shape[1]) if inside is None else inside
+    return np.asarray(np.argmax(np.where(tied, rank, -np.inf), axis=1))
 
 
-def _at_edge(axes: Mapping[str, Array], index: int) -> str:
-    """Name the hyperparameters whose chosen value is the first or last of more than two."""
-    ends = []
+def _ends(axes: Mapping[str, Array]) -> dict[str, np.ndarray]:
+    """Return, for each hyperparameter, whether a point has its first or last value of several."""
+    ends = {}
     for name, values in axes.items():
         axis = np.unique(values)
-        if len(axis) > 2 and values[index] in (axis[0], axis[-1]):
-            ends.append(name)
-    return "+".join(ends)
+        ends[name] = np.isin(values, axis[[0, -1]]) & (len(axis) > 2)
+    return ends
 
 
 def score_cell(
@@ -79,19 +94,23 @@ def score_cell(
         The protocol: ``aps`` says what average precision ranks (``weights`` or ``scores``),
         ``best`` how a point is chosen.
     """
-    metrics = {name: arrays[name] for name in METRICS if name in arrays}
-    metrics["aps"] = arrays[f"aps_{score['aps']}"]
+    metrics = {"aps": arrays[f"aps_{score['aps']}"]}
+    metrics |= {name: arrays[name] for name in METRICS if name in arrays}
     axes = {k.removeprefix("grid."): v for k, v in arrays.items() if k.startswith("grid.")}
+    ends = _ends(axes)
+    inside = -np.sum([*ends.values()], axis=0, dtype=float)
     rows = []
     for criterion, highest in CRITERIA.items():
         values = metrics[criterion]
-        if np.isnan(values).any():
-            continue  # nothing withheld, or a model that fits no signals
-        chosen = best_points(values, highest=highest, best=score["best"])
-        for replicate, index in enumerate(chosen):
+        # without one where nothing was withheld, or where the model fits no signals
+        scored = np.flatnonzero(~np.isnan(values).any(axis=1))
+        if not len(scored):
+            continue
+        chosen = best_points(values[scored], highest=highest, best=score["best"], inside=inside)
+        for replicate, index in zip(scored.tolist(), chosen.tolist(), strict=True):
             point = {name: float(axes[name][index]) for name in axes}
-            edge = _at_edge(axes, int(index))
-            for metric in METRICS:
+            edge = "+".join(name for name in ends if ends[name][index])
+            for metric in metrics:
                 value = float(metrics[metric][replicate, index])
                 row = {**labels, "replicate": replicate, "selected_by": criterion}
                 row |= dict.fromkeys(AXES, np.nan) | point

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kgl.replication.records import atomic, load_table, provenance, sha256
+from kgl.replication.records import (
+    atomic,
+    content_hash,
+    load_table,
+    provenance,
+    state_of,
+)
 
 __all__ = ["read_costs", "write_summary"]
 
@@ -68,19 +73,16 @@ def write_summary(
 
 
 def _record(run: Mapping[str, Any], tables: Sequence[str]) -> dict[str, Any]:
-    """Gather what the tables say of themselves; code states are listed once each."""
-    states: defaultdict[str, list[str]] = defaultdict(list)
+    """Gather what the tables say of themselves: every state of the code that had a part in them."""
+    states: dict[str, set[str]] = {}
     hashes = {}
     for path in tables:
-        _, made = load_table(path)
-        state = {k: v for k, v in made.items() if k not in ("settings", "digest")}
+        table, made = load_table(path)
         name = Path(path).stem
-        states[json.dumps(state, sort_keys=True)].append(name)
-        hashes[name] = {"sha256": sha256(path), "settings": made["digest"]}
-    code = [{**json.loads(state), "tables": names} for state, names in states.items()]
-    return {
-        "run": dict(run),
-        "digest": provenance(dict(run))["digest"],
-        "code": code,
-        "tables": hashes,
-    }
+        hashes[name] = {"sha256": content_hash(table), "settings": made["digest"]}
+        # the table's own state, and those of the fits it was made from
+        for state in (state_of(made), *made["settings"].get("made_by", [])):
+            states.setdefault(json.dumps(state, sort_keys=True), set()).add(name)
+    code = [{**json.loads(text), "tables": sorted(states[text])} for text in sorted(states)]
+    digest = provenance(dict(run))["digest"]
+    return {"run": dict(run), "digest": digest, "code": code, "tables": hashes}

@@ -282,7 +282,6 @@ def test_names_of_runs_that_are_taken() -> None:
     assert make_plan("fig13", ["seed=1"], "my-run_2").directory == "results/my-run_2"
 
 
-@pytest.mark.xfail(reason="expects a text", raises=TypeError)
 def test_a_run_may_be_named_by_a_number() -> None:
     # Snakemake's --config run=3 gives a number
     assert make_plan("fig13", ["seed=1"], 3).directory == "results/3"

@@ -89,7 +89,7 @@ def test_columns_and_rows() -> None:
         *("replicate", "selected_by", "lam", "rho", "psi", "at_edge", "metric", "value"),
     ]
     # every criterion, replicate and metric once
-    assert len(table) == 3 * 2 * 8
+    assert len(table) == 3 * 2 * 9
     assert not table.duplicated(["selected_by", "replicate", "metric"]).any()
     assert set(table["selected_by"]) == set(CRITERIA)
     assert set(table["metric"]) == set(METRICS)
@@ -151,7 +151,7 @@ def test_models_without_signals_have_no_rows_of_nothing() -> None:
     table = table_of(NO_SIGNALS)
     assert set(table["selected_by"]) == {"aps", "sse"}
     assert set(table["metric"]) == set(METRICS) - {"mse_in", "mse_out"}
-    assert len(table) == 2 * 2 * 6
+    assert len(table) == 2 * 2 * 7
     assert table["value"].notna().all()
 
 
@@ -159,6 +159,24 @@ def test_complete_data_have_errors_inside_alone() -> None:
     table = table_of(ARRAYS | {"mse_out": np.full((2, 6), np.nan)})
     assert set(table["selected_by"]) == {"aps", "sse"}
     assert set(table["metric"]) == set(METRICS) - {"mse_out"}
+
+
+def test_a_replicate_without_withheld_entries_is_left_out_alone() -> None:
+    errors = ARRAYS["mse_out"].copy()
+    errors[0] = np.nan
+    table = table_of(ARRAYS | {"mse_out": errors})
+    chosen = table[table["selected_by"] == "mse_out"]
+    assert set(chosen["replicate"]) == {1}
+    assert set(table[table["selected_by"] == "aps"]["replicate"]) == {0, 1}
+
+
+def test_of_equal_points_the_one_inside_the_grid_is_taken() -> None:
+    same = np.full((1, 5), 0.5)
+    assert best_points(same, highest=True).tolist() == [0]
+    inside = np.array([-2.0, -1.0, 0.0, 0.0, -1.0])
+    assert best_points(same, highest=True, inside=inside).tolist() == [2]
+    same[0, 4] = 0.6  # better counts for more than inside
+    assert best_points(same, highest=True, inside=inside).tolist() == [4]
 
 
 def test_a_function_without_a_certificate_has_no_rows_for_it() -> None:
@@ -171,7 +189,7 @@ def test_cells_stand_one_under_the_other_and_an_axis_of_ones_own_has_a_column() 
     own["grid.width"] = np.arange(6.0)
     cells = [(LABELS, ARRAYS), (LABELS | {"model": "mine"}, own)]
     table = score_study("fig3", cells, PLAIN)
-    assert table["model"].tolist() == ["kgl"] * 48 + ["mine"] * 48
+    assert table["model"].tolist() == ["kgl"] * 54 + ["mine"] * 54
     assert table.columns[-3:].tolist() == ["at_edge", "metric", "value"]
     mine = table[table["model"] == "mine"]
     assert mine[["lam", "rho", "psi"]].isna().all(axis=None)

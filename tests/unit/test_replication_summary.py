@@ -69,29 +69,40 @@ def write(tmp_path: Path, tables: list[str], benchmarks: dict[str, list[str]]) -
     return record
 
 
+NUMBERS = {"fig1": 1.0, "fig2": 2.0, "fig3": 1.0}
+OLD = {"commit": "0" * 40, "dirty": True}
+SETTINGS: dict[str, Any] = {
+    "fig1": {"study": "fig1"},
+    "fig2": {"study": "fig2"},
+    "fig3": {"study": "fig3", "made_by": [OLD]},
+}
+
+
 def test_the_summary_of_a_run(
     tmp_path: Path, benchmarks: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths = {name: tmp_path / f"{name}.parquet" for name in ("fig1", "fig2", "fig3")}
     state = {"commit": "1" * 40, "dirty": False}
     monkeypatch.setattr(records, "_git", lambda: state)
-    save_table(paths["fig1"], pd.DataFrame({"value": [1.0]}), {"study": "fig1"})
-    save_table(paths["fig2"], pd.DataFrame({"value": [2.0]}), {"study": "fig2"})
+    for name in ("fig1", "fig2"):
+        save_table(paths[name], pd.DataFrame({"value": [NUMBERS[name]]}), SETTINGS[name])
     state = {"commit": "2" * 40, "dirty": True}
-    save_table(paths["fig3"], pd.DataFrame({"value": [1.0]}), {"study": "fig3"})
+    save_table(paths["fig3"], pd.DataFrame({"value": [NUMBERS["fig3"]]}), SETTINGS["fig3"])
 
     record = write(tmp_path, [str(path) for path in paths.values()], benchmarks)
     assert record["run"] == {"name": "mine", "overrides": ["seed=1"], "cells": "abc"}
     assert record["digest"] == digest(record["run"])
-    for name, path in paths.items():
+    for name in paths:
         assert record["tables"][name] == {
-            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-            "settings": digest({"study": name}),
+            # of the numbers alone: the file also holds the commit, which changes with every one
+            "sha256": hashlib.sha256(f"value\n{NUMBERS[name]}\n".encode()).hexdigest(),
+            "settings": digest(SETTINGS[name]),
         }
-    # tables made by the same code are named together
+    # tables made by the same code are named together, and so is the code that made their fits
     found = {state["commit"][0]: (state["tables"], state["dirty"]) for state in record["code"]}
-    assert found == {"1": (["fig1", "fig2"], False), "2": (["fig3"], True)}
-    assert {"python", "numpy", "scipy", "blas"} <= set(record["code"][0])
+    expected = {"0": (["fig3"], True), "1": (["fig1", "fig2"], False), "2": (["fig3"], True)}
+    assert found == expected
+    assert {"python", "numpy", "scipy", "blas"} <= set(record["code"][1])
 
     with (tmp_path / "out/cost.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
