@@ -341,11 +341,14 @@ def source_file(path: str) -> str | None:
     It is found without importing anything: figures would bring matplotlib.
     """
     root = conf_dir().parent
+    file = _module_file(path, root)
+    return None if file is None else file.relative_to(root).as_posix()
+
+
+def _module_file(path: str, root: Path) -> Path | None:
     module = root.joinpath(*path.split(".")[:-1])
-    for file in (module.with_suffix(".py"), module / "__init__.py"):
-        if file.is_file():
-            return file.relative_to(root).as_posix()
-    return None
+    files = (module.with_suffix(".py"), module / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
 
 
 def check_path(path: str, what: str) -> None:
@@ -353,7 +356,9 @@ def check_path(path: str, what: str) -> None:
 
     A path into an installed package is left to the job that imports it.
     """
-    file = source_file(path)
+    # a configuration elsewhere (KGL_CONF) uses the functions of this repository too
+    roots = (conf_dir().parent, Path(__file__).resolve().parents[2])
+    file = next((found for root in roots if (found := _module_file(path, root))), None)
     if file is None:
         top = path.partition(".")[0]
         if top in ("kgl", "experiments") or importlib.util.find_spec(top) is None:
@@ -362,7 +367,7 @@ def check_path(path: str, what: str) -> None:
                 "of the repository, such as experiments.my_models.fit"
             )
         return
-    tree = ast.parse((conf_dir().parent / file).read_text(encoding="utf-8"))
+    tree = ast.parse(file.read_text(encoding="utf-8"))
     defined = {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     names = set(defined)
     for node in tree.body:
@@ -373,4 +378,4 @@ def check_path(path: str, what: str) -> None:
     name = path.rpartition(".")[2]
     if name not in names:
         public = sorted(n for n in defined if not n.startswith("_"))
-        raise ConfigError(f"{what} {path!r}: {file} has no {name!r}; {_near(name, public)}")
+        raise ConfigError(f"{what} {path!r}: {file.name} has no {name!r}; {_near(name, public)}")

@@ -72,7 +72,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "label: Mine\nestimator: plan_own.fit\ngrid: {k: [1, 2]}\noptions: {}\n"
         'style: {colour: "#123456", marker: "o"}\n'
     )
-    (conf.parent / "plan_own.py").write_text("")
+    (conf.parent / "plan_own.py").write_text("def fit(Y):\n    ...\n\n\ndef ring(m):\n    ...\n")
     return conf
 
 
@@ -191,9 +191,10 @@ def test_the_files_that_rules_ask_for(paper: Plan) -> None:
 
 def test_captions_say_what_was_done(paper: Plan) -> None:
     caption = paper.studies["fig2"].caption
-    for text in ("10 replicates,", "m = 20,", "n = 100,", "alpha = 100,", "343 points"):
+    for text in ("10 replicates,", "m = 20,", "n = 100,", "alpha = 100,", "810 points"):
         assert text in caption
     assert "stochastic block model" in caption
+    assert "343 points" in paper.studies["fig3"].caption
     assert "10 replicates of each of 3 families" in paper.studies["fig4"].caption
     assert "1 replicate, m = 12, n = 40" in paper.studies["fig1"].caption
     assert "m = 10, 20, 40, 80, n = 10, 30, 100, 300" in paper.studies["fig5"].caption
@@ -368,6 +369,31 @@ def test_a_model_and_a_family_of_ones_own_are_a_file_and_a_word_each() -> None:
     for name in plan.cells:
         assert ("plan_own.py" in plan.fit_code(name)) is name.endswith("/mine")
         assert ("plan_own.py" in plan.data_code(str(Path(name).parent))) is ("ring" in name)
+
+
+@pytest.mark.parametrize(
+    ("override", "says"),
+    [
+        ("study.figure=curves.recoverie", ["did you mean 'recovery'?", "completion"]),
+        ("study.figure=nosuch.draw", ["no such module"]),
+        ("model.estimator=KGLX", ["'KGLX' is no model", "KGL-Agnostic"]),
+        ("model.estimator=experiments.nosuch.fit", ["no such module"]),
+        ("graph.family=sbn", ["'sbn' is no family", "sbm"]),
+        ("data.source=kgl.replication.sources.real", ["has no 'real'", "synthetic"]),
+    ],
+)
+def test_names_that_lead_nowhere_are_refused_before_any_work(
+    override: str, says: list[str]
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        make_plan("fig13", [override])
+    for text in says:
+        assert text in str(caught.value)
+
+
+def test_a_grid_without_an_axis_of_the_model_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"hyperparameters lam, rho, psi"):
+        make_plan("fig13", ["~model.grid.lam"])
 
 
 @pytest.mark.usefixtures("conf")

@@ -19,6 +19,7 @@ import pytest
 
 from kgl.replication.records import (
     atomic,
+    content_hash,
     digest,
     load_arrays,
     load_table,
@@ -26,7 +27,6 @@ from kgl.replication.records import (
     save_arrays,
     save_csv,
     save_table,
-    sha256,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -251,9 +251,12 @@ def test_a_digest_is_that_of_the_value_alone() -> None:
     assert len(digest({}, 8)) == 8
 
 
-def test_the_hash_of_a_file(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"abc")
-    # the test vector of FIPS 180-2
-    assert sha256(tmp_path / "a") == (
-        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    )
+def test_the_hash_of_a_table_is_that_of_its_numbers(tmp_path: Path) -> None:
+    table = pd.DataFrame({"model": ["gl", "kgl"], "value": [0.5, 0.25]})
+    assert content_hash(table) == hashlib.sha256(b"model,value\ngl,0.5\nkgl,0.25\n").hexdigest()
+    # who made it and how is no part of it
+    for number, settings in enumerate(({"seed": 1}, {"seed": 2})):
+        save_table(tmp_path / f"{number}.parquet", table, settings)
+    found = [load_table(tmp_path / f"{number}.parquet")[0] for number in range(2)]
+    assert content_hash(found[0]) == content_hash(found[1]) == content_hash(table)
+    assert content_hash(table.assign(value=[0.5, 0.2500000001])) != content_hash(table)

@@ -110,7 +110,7 @@ def test_a_seventh_model(checkout):
     assert set(mine["shrinkage"]) <= set(grid)
     assert table.loc[table["model"] == "kgln", "shrinkage"].isna().all()
     assert mine["psi"].isna().all()
-    assert set(mine["metric"]) == {"aps", "aps_scores", "sse", "density", "n_iter"}
+    assert set(mine["metric"]) == {"aps", "aps_scores", "sse", "density", "n_iter", "converged"}
     drawn = pd.read_csv(out / "figures/fig2.csv")
     assert set(drawn.loc[drawn["data"] == "independent", "model"]) == {"gl", "kgln", "partial"}
     colour = yaml.safe_load(files("A model")["conf/model/partial.yaml"])["style"]["colour"]
