@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+ORANGE, PURPLE = "#D55E00", "#CC79A7"
 #: Widths of the paper's columns, in inches.
 COLUMN, PAGE = 3.5, 7.2
 #: What metrics and hyperparameters are called on an axis.
