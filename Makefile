@@ -79,11 +79,13 @@ figures: $(READY) ## Run the whole replication: every figure, its table, and a r
 	$(SNAKEMAKE) --cores $(CORES)
 	@$(SNAKEMAKE) --quiet host --report results/paper/report.html
 	@echo "Figures: figures/*.png (tables beside them). Report: results/paper/report.html"
+	@cat results/paper/notice.txt
 
 smoke: $(READY) ## The same at a tiny size: every rule and every model, in about a minute
 	$(SNAKEMAKE) --cores $(CORES) --config study=smoke
 	@$(SNAKEMAKE) --quiet host --report results/smoke/report.html --config study=smoke
 	@echo "Figures: results/smoke/figures. Report: results/smoke/report.html"
+	@cat results/smoke/notice.txt
 
 compare: $(READY) ## Compare two runs: make compare FIRST=paper SECOND=fig2-1a2b3c4d
 	@test -n "$(FIRST)" -a -n "$(SECOND)" || { \

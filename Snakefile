@@ -43,6 +43,7 @@ report: "experiments/report/workflow.rst"
 
 wildcard_constraints:
     study="|".join(PLAN.studies),
+    files="|".join(PLAN.facts),
     dataset="[^/]+/[^/]+",
     model="[^/]+",
 
@@ -51,6 +52,7 @@ onstart:
     print(
         f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells of {', '.join(PLAN.studies)} -> {OUT}"
     )
+    print(PLAN.notice, end="")
     calm(logger)
     if workflow.local_exec:
         # Snakemake looks at its queue once a second for every job started so far: after several
@@ -61,6 +63,9 @@ onstart:
 
 onsuccess:
     print(f"[kgl] run {PLAN.run} done in {duration(time.time() - STARTED)}: {OUT}/figures")
+    with open(f"{OUT}/notice.txt", "w") as stream:
+        stream.write(PLAN.notice)
+    print(PLAN.notice, end="")
 
 
 onerror:
@@ -73,8 +78,9 @@ onerror:
 rule all:
     input:
         expand(f"{OUT}/figures/{{study}}.{{kind}}", study=PLAN.studies, kind=["png", "pdf", "csv"]),
-        f"{OUT}/provenance/{PLAN.name}.json",
-        PLAN.published,
+        f"{OUT}/provenance/{PLAN.name}{PLAN.suffix}.json",
+        PLAN.claims,
+        list(PLAN.published),
 
 
 rule data:
@@ -135,7 +141,7 @@ rule score:
         runtime=10,
     params:
         labels=lambda w: PLAN.labels(w.study),
-        score=lambda w: PLAN.studies[w.study].settings["protocol"]["score"],
+        score=lambda w: PLAN.score(w.study),
     script:
         "experiments/score.py"
 
@@ -178,12 +184,53 @@ rule figure:
         "experiments/figure.py"
 
 
+rule facts:
+    input:
+        src=PLAN.code("facts"),
+    output:
+        f"{OUT}/tables/facts-{{files}}.parquet",
+    log:
+        f"{OUT}/logs/facts-{{files}}.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        about=lambda w: PLAN.facts[w.files],
+    script:
+        "experiments/facts.py"
+
+
+rule claims:
+    input:
+        tables=list(PLAN.judged.values()),
+        src=PLAN.code("claims"),
+    output:
+        report(f"{OUT}/claims/{{name}}.csv", category="Claims", labels={"table": "claims"}),
+    log:
+        f"{OUT}/logs/claims/{{name}}.log",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        tables=PLAN.judged,
+        simulated=PLAN.ledger["simulated"],
+        labels=PLAN.ledger["labels"],
+    script:
+        "experiments/claims.py"
+
+
 rule summary:
     input:
         tables=expand(f"{OUT}/tables/{{study}}.parquet", study=PLAN.studies),
     output:
-        provenance=f"{OUT}/provenance/{PLAN.name}.json",
-        cost=report(f"{OUT}/cost/{PLAN.name}.csv", category="The run", labels={"table": "cost"}),
+        provenance=f"{OUT}/provenance/{PLAN.name}{PLAN.suffix}.json",
+        cost=report(
+            f"{OUT}/cost/{PLAN.name}{PLAN.suffix}.csv",
+            category="The run",
+            labels={"table": "cost"},
+        ),
     log:
         f"{OUT}/logs/summary.log",
     threads: 1
@@ -214,13 +261,9 @@ rule example:
 
 rule publish:
     input:
-        expand(f"{OUT}/figures/{{study}}.{{kind}}", study=PLAN.studies, kind=["png", "csv"]),
-        f"{OUT}/provenance/{PLAN.name}.json",
-        f"{OUT}/figures/readme_stations.png",
+        list(PLAN.published.values()),
     output:
-        expand(f"{PLAN.gallery}/{{study}}.{{kind}}", study=PLAN.studies, kind=["png", "csv"]),
-        f"{PLAN.gallery}/provenance.json",
-        f"{PLAN.gallery}/readme_stations.png",
+        list(PLAN.published),
     log:
         f"{OUT}/logs/publish.log",
     threads: 1

@@ -138,10 +138,13 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def check_observations(Y: Array) -> tuple[Array, np.ndarray | None]:
+def check_observations(
+    Y: Array, *, empty_nodes: bool = False
+) -> tuple[Array, np.ndarray | None]:
     """Return the data with zeros for missing entries, and the mask (None if complete).
 
-    ``Y`` is an (n, m) float array in which NaN means missing.
+    ``Y`` is an (n, m) float array in which NaN means missing. With ``empty_nodes`` a node may have
+    no observed entry at all.
     """
     m = Y.shape[1]
     if m < 2:
@@ -164,7 +167,7 @@ def check_observations(Y: Array) -> tuple[Array, np.ndarray | None]:
         (0, "column", "drop that node, or predict it afterwards with predict(x=...)"),
     ):
         empty = np.flatnonzero(~mask.any(axis=axis))
-        if len(empty):
+        if len(empty) and not (what == "column" and empty_nodes):
             raise ValueError(
                 f"{what} {empty[0]} of Y has no observed entry (NaN throughout; {len(empty)} such "
                 f"{what}(s)): {remedy}"

@@ -25,7 +25,7 @@ from kgl._validation import (
     check_option,
     edge_cost_matrix,
 )
-from kgl.density import psi_for_edges
+from kgl.density import fit_edges, warn_if_missed
 from kgl.export import GraphExport
 from kgl.kernels import RBF, FittedKernel, Kernel, LaplacianKernel, as_kernel, kernel_eigen
 from kgl.laplacian import Array, laplacian_from_adjacency
@@ -122,29 +122,19 @@ class GraphLearner(GraphExport, BaseEstimator):
         """
         ready = self._prepare(Y, K_x=K_x, K_z=K_z, x=x, z=z)
         lam, rho = self._weights()
-        psi = self.psi
-        if psi is None and self.regulariser == "log-degree" and self._spec.fitted:
-            raise ValueError(
-                f"{self._spec.name} with regulariser='log-degree' needs psi: smooth signals and "
-                "heavy edges make the barrier as small as one likes, so no density determines "
-                "psi; give psi, or use GL or regulariser='frobenius'"
-            )
-        if psi is None:
-            psi = psi_for_edges(
-                ready.data,
-                ready.spec,
-                ready.options,
-                lam,
-                rho,
-                self._target_edges(len(ready.names)),
-            )
-        else:
-            psi = check_hyperparameter("psi", psi)
+        point = (np.array([lam]), np.array([rho]))
         options = replace(ready.options, signals=True, history=True)
-        point = (np.array([lam]), np.array([rho]), np.array([psi]))
-        batch = solve_points(ready.data, ready.spec, *point, options)
+        if self.psi is None:
+            self._check_density_sets_psi()
+            target = np.array([self._target_edges(len(ready.names))])
+            aimed = replace(options, target_edges=target)
+            batch, gap = fit_edges(ready.data, ready.spec, *point, aimed)
+            warn_if_missed(gap, target, options, len(ready.names))
+        else:
+            psi = np.array([check_hyperparameter("psi", self.psi)])
+            batch = solve_points(ready.data, ready.spec, *point, psi, options)
         assert batch.signals is not None and batch.history is not None
-        self.psi_ = float(psi)
+        self.psi_ = float(batch.psi[0])
         self.node_names_ = ready.names
         self.weights_ = batch.weights[0]
         self.laplacian_ = laplacian_from_adjacency(self.weights_)
@@ -180,6 +170,14 @@ class GraphLearner(GraphExport, BaseEstimator):
         lam = check_hyperparameter("lam", self.lam) if hasattr(self, "lam") else 0.0
         rho = check_hyperparameter("rho", self.rho) if hasattr(self, "rho") else 1.0
         return lam, rho
+
+    def _check_density_sets_psi(self) -> None:
+        if self.regulariser == "log-degree" and self._spec.fitted:
+            raise ValueError(
+                f"{self._spec.name} with regulariser='log-degree' needs psi: smooth signals and "
+                "heavy edges make the barrier as small as one likes, so no density determines "
+                "psi; give psi, or use GL or regulariser='frobenius'"
+            )
 
     def _target_edges(self, m: int) -> int:
         n_pairs = m * (m - 1) // 2

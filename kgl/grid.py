@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kgl._optional import import_optional
-from kgl._validation import check_hyperparameter
+from kgl._validation import check_fraction, check_hyperparameter
+from kgl.density import fit_edges, warn_if_missed
 from kgl.laplacian import (
     Array,
     adjacency_from_edges,
@@ -21,7 +22,7 @@ from kgl.laplacian import (
 )
 from kgl.models import GraphLearner
 from kgl.problem import PARTS
-from kgl.solvers.alternating import Batch, solve_in_chunks
+from kgl.solvers.alternating import Batch, solve_in_chunks, solve_points
 from kgl.solvers.graph_step import warn_if_inexact
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class GridResult:
     model : type
         The estimator class.
     params : dict of arrays (N,)
-        Hyperparameters of each point: the product of the axes, the last varying fastest.
+        Hyperparameters of each point: the product of the axes, the last varying fastest; and the
+        psi found for each point where densities are an axis.
     axes : dict of arrays
         The values that were crossed.
     weights, scores : array (N, E) or None
@@ -98,8 +100,10 @@ class GridResult:
         return None if self.objective_parts is None else self.objective_parts.sum(axis=1)
 
     def point(self, index: int) -> dict[str, float]:
-        """Return the hyperparameters of one point."""
-        return {name: float(values[index]) for name, values in self.params.items()}
+        """Return the hyperparameters that give one point: with psi, not with a density."""
+        return {
+            name: float(values[index]) for name, values in self.params.items() if name != "density"
+        }
 
     def adjacency(self, index: int) -> Array:
         """Return the weights of one point as a matrix."""
@@ -138,6 +142,7 @@ def fit_grid(
     lam: Sequence[float] | Array | None = None,
     rho: Sequence[float] | Array | None = None,
     psi: Sequence[float] | Array | None = None,
+    density: float | Sequence[float] | Array | None = None,
     signals: bool = False,
     objective: bool = False,
     evaluate: Callable[[GridResult], Mapping[str, Array]] | None = None,
@@ -160,6 +165,9 @@ def fit_grid(
     lam, rho, psi : sequence of float, optional
         Values to cross. Those the model has and that are not given are taken from
         :data:`DEFAULT_GRID`; one that the model lacks is an error.
+    density : float or sequence of float, optional
+        Shares of pairs that are edges, as an axis in place of psi. Each point is the fit of an
+        estimator with that ``density``; the psi found are in ``params["psi"]``.
     signals : bool
         Whether to work out the fitted signals of every point.
     objective : bool
@@ -188,26 +196,33 @@ def fit_grid(
     >>> grid = kgl.fit_grid(kgl.GL2Step, Y, rho=[0.1, 1.0], psi=[1.0, 10.0, 100.0])
     >>> grid.shape, grid.weights.shape
     ((2, 3), (6, 10))
+    >>> grid = kgl.fit_grid(kgl.GL2Step, Y, rho=[0.1, 1.0], density=0.4)
+    >>> np.count_nonzero(grid.weights, axis=1), grid.params["psi"].shape
+    (array([4, 4]), (2,))
     """
     check_model(model)
-    for name in ("density", "average_degree"):
-        if options.get(name) is not None:
-            raise ValueError(
-                f"{name} = {options[name]!r} sets psi, which is an axis of the grid; leave it "
-                "out, or fit one model"
-            )
+    if options.get("average_degree") is not None:
+        raise ValueError(
+            f"average_degree = {options['average_degree']!r} sets psi, which is an axis of the "
+            "grid; leave it out, or give density = average_degree / (nodes - 1)"
+        )
     if chunk_size is not None and not (isinstance(chunk_size, Integral) and chunk_size >= 1):
         raise ValueError(
             f"chunk_size = {chunk_size!r} must be at least 1, or None; give a whole number"
         )
-    axes = _axes(model, {"lam": lam, "rho": rho, "psi": psi})
+    axes = _axes(model, {"lam": lam, "rho": rho, "psi": psi}, density)
     estimator = model(**options)
     ready = estimator._prepare(Y, K_x=K_x, K_z=K_z, x=x, z=z)
     mesh = np.meshgrid(*axes.values(), indexing="ij")
     params = {name: values.reshape(-1) for name, values in zip(axes, mesh, strict=True)}
-    n_points = len(params["psi"])
+    n_points = mesh[0].size
     zeros, ones = np.zeros(n_points), np.ones(n_points)
     solver_options = replace(ready.options, signals=signals, history=objective)
+    m = len(ready.names)
+    if density is not None:
+        estimator._check_density_sets_psi()
+        target = np.array([model(density=d)._target_edges(m) for d in params["density"]])
+        solver_options = replace(solver_options, target_edges=target)
 
     def as_result(part: slice, batch: Batch) -> GridResult:
         parts = None
@@ -215,7 +230,7 @@ def fit_grid(
             parts = np.array([rows[-1] for rows in batch.history])
         return GridResult(
             model=model,
-            params={name: values[part] for name, values in params.items()},
+            params={name: values[part] for name, values in params.items()} | {"psi": batch.psi},
             axes=axes,
             weights=edges_from_adjacency(batch.weights),
             scores=edges_from_adjacency(batch.scores),
@@ -229,14 +244,25 @@ def fit_grid(
         )
 
     chunks: list[GridResult] = []
+    gaps: list[np.ndarray] = []
+
+    def solve(*problem: Any) -> Batch:
+        if density is None:
+            return solve_points(*problem)
+        data, spec, lam, rho, _, options = problem
+        batch, gap = fit_edges(data, spec, lam, rho, options)
+        gaps.append(gap)
+        return batch
+
     for part, batch in solve_in_chunks(
         ready.data,
         ready.spec,
         params.get("lam", zeros),
         params.get("rho", ones),
-        params["psi"],
+        params.get("psi", zeros),
         solver_options,
         chunk_size=chunk_size,
+        solve=solve,
     ):
         chunk = as_result(part, batch)
         if evaluate is not None:
@@ -252,7 +278,9 @@ def fit_grid(
         chunks.append(chunk)
         if progress is not None:
             progress(part.stop, n_points)
-    result = _concatenate(chunks, params)
+    result = _concatenate(chunks)
+    if density is not None:
+        warn_if_missed(np.concatenate(gaps), target, solver_options, m)
     if estimator.solver == "newton":
         warn_if_inexact(float(result.residual.max()))
     left = int(np.count_nonzero(~result.converged))
@@ -272,8 +300,17 @@ def check_model(model: Any) -> None:
         raise TypeError(f"model must be an estimator class such as kgl.KGL, got {model!r}")
 
 
-def _axes(model: type[GraphLearner], given: dict[str, Any]) -> dict[str, Array]:
+def _axes(
+    model: type[GraphLearner], given: dict[str, Any], density: Any = None
+) -> dict[str, Array]:
     names = model._spec.hyperparameters
+    if density is not None:
+        if given["psi"] is not None:
+            raise ValueError(
+                f"psi = {given['psi']!r} and density = {density!r} were both given; a density sets "
+                "psi, so give one of them"
+            )
+        given = {name: values for name, values in given.items() if name != "psi"}
     axes = {}
     for name, values in given.items():
         if name not in names:
@@ -286,16 +323,22 @@ def _axes(model: type[GraphLearner], given: dict[str, Any]) -> dict[str, Array]:
         if not len(values):
             raise ValueError(f"the grid of {name} is empty; give at least one value")
         axes[name] = np.array([check_hyperparameter(name, v) for v in values])
+    if density is not None:
+        values = np.atleast_1d(density)
+        if not len(values):
+            raise ValueError("the grid of density is empty; give at least one value")
+        axes["density"] = np.array([check_fraction("density", v) for v in values])
     return axes
 
 
-def _concatenate(chunks: list[GridResult], params: dict[str, Array]) -> GridResult:
+def _concatenate(chunks: list[GridResult]) -> GridResult:
     def join(name: str) -> Any:
         parts = [getattr(chunk, name) for chunk in chunks]
         return None if parts[0] is None else np.concatenate(parts)
 
     arrays = ("weights", "scores", "n_iter", "converged", "residual", "signals", "objective_parts")
     metrics = {k: np.concatenate([c.metrics[k] for c in chunks]) for k in chunks[0].metrics}
+    params = {k: np.concatenate([c.params[k] for c in chunks]) for k in chunks[0].params}
     return replace(
         chunks[0], params=params, metrics=metrics, **{name: join(name) for name in arrays}
     )

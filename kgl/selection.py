@@ -11,12 +11,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from kgl._validation import as_floats, check_option
+from kgl.folds import hold_out
 from kgl.grid import GridResult, check_model, fit_grid
 from kgl.laplacian import Array
 from kgl.metrics import aps_many, sse_many
@@ -101,7 +102,8 @@ class HeldOut:
     mse_se : array (N,)
         Its standard error over folds.
     grid_params : dict of arrays (N,)
-        Hyperparameters of those points.
+        Hyperparameters of those points: lam and rho, with psi, or with the density that sets it in
+        each fold.
     instability : array or None
         With ``graph="stability"``: disagreement of edges between folds for each psi.
     """
@@ -112,39 +114,6 @@ class HeldOut:
     mse_se: Array
     grid_params: dict[str, Array]
     instability: Array | None = None
-
-
-def hold_out(mask: np.ndarray, n_folds: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Split the observed entries into folds of held-out entries.
-
-    Returns boolean arrays, True where held out. Every row and column keeps an observed entry in
-    each training set: entries whose removal would empty one are never held out.
-    """
-    n_observed = int(mask.sum())
-    if not (isinstance(n_folds, Integral) and 2 <= n_folds <= n_observed):
-        raise ValueError(
-            f"n_folds = {n_folds!r} must lie between 2 and {n_observed}, the entries; give a whole "
-            "number such as 5"
-        )
-    rows, cols = np.nonzero(mask)
-    order = rng.permutation(n_observed)
-    folds: list[np.ndarray] = []
-    for chosen in np.array_split(order, n_folds):
-        held = np.zeros_like(mask)
-        row_count, col_count = mask.sum(axis=1), mask.sum(axis=0)
-        for k in chosen:
-            i, j = rows[k], cols[k]
-            if row_count[i] > 1 and col_count[j] > 1:
-                held[i, j] = True
-                row_count[i] -= 1
-                col_count[j] -= 1
-        if not held.any():
-            raise ValueError(
-                f"no entry can be held out in fold {len(folds)} of n_folds = {n_folds} without "
-                "emptying a row or column of Y; drop rows with a single entry, or use fewer folds"
-            )
-        folds.append(held)
-    return folds
 
 
 def _hide(Y: Any, held: np.ndarray) -> Any:
@@ -178,11 +147,16 @@ def select_held_out(
 
     Parameters
     ----------
-    model, Y, K_x, K_z, x, z, lam, rho, psi, **options
+    model, Y, K_x, K_z, x, z, lam, rho, **options
         As for :func:`kgl.fit_grid`. The model must predict entries that it leaves out of the fit:
         GL predicts nothing and GL2Step takes them for zero, so both are refused.
+    psi : sequence of float, optional
+        Values to cross with the others. With ``graph="density"`` none are needed: the errors of
+        (lam, rho) are then those of graphs with the wanted density. Where psi is given all the
+        same, (lam, rho) are those of the least error over all its values, and only the final fit
+        has the density.
     graph : {"density", "stability", "mse"}
-        How psi is set once (lam, rho) are chosen: to reach ``density`` or ``average_degree``; as
+        How psi is set: to reach ``density`` or ``average_degree``; once (lam, rho) are chosen, as
         the densest graph, not complete, before edges disagree between folds by more than
         ``max_instability`` on average (2 p (1 - p), with p the share of folds that have the
         edge), or where they disagree most if that is never too much; or by the error alone.
@@ -227,12 +201,15 @@ def select_held_out(
             "graph='stability' or graph='mse'"
         )
     values = as_floats(Y)
-    model(**target)._target_edges(values.shape[-1])  # a bad target is refused before the work
+    m = values.shape[-1]
+    edges = model(**target)._target_edges(m)  # a bad target is refused before the work
     mask = ~np.isnan(values)
     side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
     folds = hold_out(mask, n_folds, np.random.default_rng(seed))
     errors = []
     axes: dict[str, Any] = {"lam": lam, "rho": rho, "psi": psi}
+    if graph == "density" and psi is None:
+        axes["density"] = edges / (m * (m - 1) / 2)
     for k, held in enumerate(folds):
 
         def evaluate(chunk: GridResult, held: np.ndarray = held) -> Mapping[str, Array]:
@@ -240,9 +217,12 @@ def select_held_out(
             return {"mse": np.mean((chunk.signals[:, held] - values[held]) ** 2, axis=1)}
 
         train = _hide(Y, held)
-        grid = fit_grid(
-            model, train, **side, **axes, signals=True, evaluate=evaluate, keep=False, **options
-        )
+        with warnings.catch_warnings():
+            # (lam, rho) that cannot have the density are no trouble unless they are chosen
+            warnings.filterwarnings("ignore", "no psi gives a graph", ConvergenceWarning)
+            grid = fit_grid(
+                model, train, **side, **axes, signals=True, evaluate=evaluate, keep=False, **options
+            )
         errors.append(grid.metrics["mse"])
         if progress is not None:
             progress(k + 1, n_folds)
@@ -278,7 +258,8 @@ def select_held_out(
         options = {**options, **target}
     estimator = model(**best, **options).fit(Y, **side)
     params = {**best, "psi": estimator.psi_}
-    return HeldOut(estimator, params, mse, se, grid.params, instability)
+    crossed = {name: grid.params[name] for name in grid.axes}
+    return HeldOut(estimator, params, mse, se, crossed, instability)
 
 
 def _stable_psi(

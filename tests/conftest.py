@@ -1,4 +1,4 @@
-"""Settings every test shares: one BLAS thread, no display, and the Hypothesis profiles."""
+"""Settings every test shares: one BLAS thread, no display, no network, the Hypothesis profiles."""
 
 import os
 
@@ -14,6 +14,7 @@ for _name in (
 ):
     os.environ[_name] = "1"
 os.environ["MPLBACKEND"] = "Agg"
+os.environ["KGL_OFFLINE"] = "1"  # tests of downloads, from this machine, take it away
 
 from hypothesis import HealthCheck, settings  # noqa: E402
 

@@ -15,7 +15,7 @@ import matplotlib as mpl
 import pandas as pd
 
 from experiments import style
-from kgl.replication.config import resolve
+from kgl.replication.config import STANDIN, resolve
 from kgl.replication.records import atomic, load_arrays, load_table, save_csv
 from kgl.replication.scoring import summarise
 
@@ -32,6 +32,7 @@ class Inputs:
     labels: Sequence[dict[str, Any]]  # what each cell is
     fits: Sequence[str]  # files of the cells, where the study asks for arrays
     data: Sequence[str]
+    simulated: bool = False  # whether simulated data stand for real ones
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -58,6 +59,9 @@ def draw(
     style.use()
     inputs = Inputs(study=study, table=load_table(table)[0], fits=fits, data=data, **known)
     figure, numbers = resolve(f"experiments.figures.{known['config']['figure']}")(inputs)
+    if inputs.simulated:
+        figure.suptitle(STANDIN, color=style.ORANGE, fontsize=9, fontweight="bold")
+        numbers.insert(0, "source", STANDIN)
     for path in outputs:
         kind = Path(path).suffix
         if kind == ".csv":

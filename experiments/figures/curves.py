@@ -34,14 +34,14 @@ def recovery(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
     axes = fig.subplots(len(rows), len(metrics), squeeze=False, sharex="all", sharey="col")
     for ((graph, data), part), line in zip(rows, axes, strict=True):
         for metric, ax in zip(metrics, line, strict=True):
-            _models(ax, part[part["metric"] == metric], inputs)
+            draw_models(ax, part[part["metric"] == metric], inputs)
             ax.set_title(style.title(graph, inputs.settings["labels"], data))
             ax.set_ylabel(style.label(metric))
         line[-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
     for metric, ax in zip(metrics, axes[-1], strict=True):
         ax.set_xlabel(style.label(numbers["sweep"].iloc[0]))
-        _levels(ax, numbers["level"])
-        _values(ax, metric)
+        set_levels(ax, numbers["level"])
+        set_values(ax, metric)
     return fig, numbers
 
 
@@ -55,12 +55,12 @@ def completion(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
     fig = Figure(figsize=(width, 2.7), layout="constrained")
     axes = fig.subplots(1, len(panels), squeeze=False, sharex=True, sharey=True)[0]
     for ((graph, data), part), ax in zip(panels, axes, strict=True):
-        _models(ax, part, inputs)
+        draw_models(ax, part, inputs)
         ax.set_title(style.title(graph, inputs.settings["labels"], data))
         ax.set_xlabel(style.label(numbers["sweep"].iloc[0]))
         ax.legend(ncols=3, **BELOW)
     axes[0].set_ylabel(style.label(metric))
-    _levels(axes[0], numbers["level"])
+    set_levels(axes[0], numbers["level"])
     means = numbers["mean"]
     if means.min() > 0 and means.max() > LOG_FROM * means.min():
         axes[0].set_yscale("log")
@@ -68,7 +68,7 @@ def completion(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
         axes[0].yaxis.set_major_formatter("{x:g}")
         axes[0].minorticks_off()
     else:
-        _values(axes[0], metric)
+        set_values(axes[0], metric)
     return fig, numbers
 
 
@@ -96,8 +96,8 @@ def sizes(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
         ax.legend(ncols=4, **BELOW)
     axes[0].set_ylabel(style.label(metric))
     axes[0].set_xscale("log")
-    _levels(axes[0], numbers["level"], log=True)
-    _values(axes[0], metric)
+    set_levels(axes[0], numbers["level"], log=True)
+    set_values(axes[0], metric)
     return fig, numbers
 
 
@@ -117,7 +117,8 @@ def _numbers(inputs: Inputs, *extra: str) -> pd.DataFrame:
     return numbers
 
 
-def _models(ax: Axes, part: pd.DataFrame, inputs: Inputs) -> None:
+def draw_models(ax: Axes, part: pd.DataFrame, inputs: Inputs) -> None:
+    """Draw one line per model, each in its own colour."""
     models = list(dict.fromkeys(part["model"]))
     for k, model in enumerate(models):
         line = part[part["model"] == model].sort_values("level")
@@ -143,7 +144,7 @@ def _ratio(levels: Any) -> float:
     return float(np.max(levels) / np.min(levels)) if np.ptp(levels) else 10.0
 
 
-def _levels(ax: Axes, levels: pd.Series, *, log: bool = False) -> None:
+def set_levels(ax: Axes, levels: pd.Series, *, log: bool = False) -> None:
     """Set the limits and, where there are few levels, a tick at each."""
     found: Sequence[float] = sorted(levels.unique())
     if log:
@@ -156,7 +157,7 @@ def _levels(ax: Axes, levels: pd.Series, *, log: bool = False) -> None:
         ax.set_xticks([], minor=True)
 
 
-def _values(ax: Axes, metric: str) -> None:
+def set_values(ax: Axes, metric: str) -> None:
     """Start at zero; end at one where the metric does."""
     ax.set_ylim(bottom=0)
     if metric in ("aps", "aps_scores", "density"):

@@ -25,6 +25,7 @@ from kgl._optional import import_optional
 
 __all__ = [
     "GROUPS",
+    "STANDIN",
     "Composed",
     "ConfigError",
     "check",
@@ -36,6 +37,8 @@ __all__ = [
 
 #: Groups of ``conf/``, each a directory with one file per option.
 GROUPS = ("protocol", "grid", "graph", "data", "model", "study")
+#: What is written wherever simulated data stand for real ones.
+STANDIN = "SIMULATED STAND-IN"
 
 
 class ConfigError(ValueError):

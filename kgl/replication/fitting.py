@@ -12,29 +12,35 @@ import inspect
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from kgl._validation import check_hyperparameter, check_observations
+from kgl.folds import hold_out
 from kgl.kernels import kernel_eigen
-from kgl.laplacian import Array, edges_from_adjacency
-from kgl.metrics import THRESHOLD, aps_many, sse_many
+from kgl.laplacian import Array, adjacency_from_edges, edges_from_adjacency
+from kgl.metrics import THRESHOLD, aps_many, nmi, sse_many
 from kgl.problem import MODELS, ModelSpec
 from kgl.replication.config import ConfigError, resolve
-from kgl.solvers.alternating import Options, solve_in_chunks
+from kgl.seeding import stream
+from kgl.solvers.alternating import Batch, Options, solve_in_chunks
 from kgl.solvers.routes import graph_solver
 from kgl.solvers.signal_step import SignalData
 
 __all__ = ["METRICS", "evaluate", "fit_cell", "grid_points"]
 
-#: What is worked out at every grid point of every replicate.
-METRICS = ("aps_weights", "aps_scores", "sse", "density", "mse_in", "mse_out")
+#: What is worked out at every grid point of every replicate, as far as the truth is known.
+METRICS = ("aps_weights", "aps_scores", "sse", "nmi", "density", "mse_in", "mse_out", "mse_held")
+#: Held-out entries only choose a point, so these fits stop early.
+_LOOSE = {"tol": 2e-2, "max_iter": 8, "inner_tol": 1e-5}
 
 Report = Callable[[str], None]
 
-_ORDER = {"lam": 0, "rho": 1, "psi": 2}
+_ORDER = {"lam": 0, "rho": 1, "psi": 2, "density": 2}
+_SHOWN = (("aps_weights", "APS", np.max), ("sse", "SSE", np.min), ("nmi", "NMI", np.max))
 _OPTIONS = ("tol", "max_iter", "inner_tol", "regulariser", "barrier")
 
 
@@ -45,33 +51,47 @@ def grid_points(grid: Mapping[str, list[float]]) -> dict[str, Array]:
     --------
     >>> grid_points({"rho": [1.0, 2.0], "psi": [3.0, 4.0]})["psi"]
     array([3., 4., 3., 4.])
+
+    A model without hyperparameters has one point and no axis.
     """
     points = np.array(list(product(*grid.values())), dtype=float)
     return {name: points[:, k].copy() for k, name in enumerate(grid)}
 
 
 def evaluate(
-    weights: Array, scores: Array, signals: Array | None, truth: Mapping[str, Array]
+    weights: Array,
+    scores: Array,
+    signals: Array | None,
+    truth: Mapping[str, Array],
+    seed: int = 0,
 ) -> dict[str, Array]:
-    """Score the graphs (N, E) and signals (N, n, m) of a grid against the truth.
+    """Score the graphs (N, E) and signals (N, n, m) of a grid against what is known of the truth.
 
     The errors of signals are means over observed (``mse_in``) and over withheld entries
-    (``mse_out``) of ``Y``; NaN where there is none, or where the model fits no signals.
+    (``mse_out``) of ``Y``; NaN where there is none, where it is not known, or where the model
+    fits no signals. Clusters of the graph, found from ``seed``, are compared with true groups.
     """
     largest = weights.max(axis=1, keepdims=True)
-    out = {
-        "aps_weights": aps_many(truth["W"], weights),
-        "aps_scores": aps_many(truth["W"], scores, threshold=None),
-        "sse": sse_many(truth["W"], weights),
-        "density": (weights > THRESHOLD * largest).mean(axis=1),
-    }
+    out = {}
+    if "W" in truth:
+        out["aps_weights"] = aps_many(truth["W"], weights)
+        out["aps_scores"] = aps_many(truth["W"], scores, threshold=None)
+        out["sse"] = sse_many(truth["W"], weights)
+    if "groups" in truth:
+        graphs = adjacency_from_edges(weights)
+        out["nmi"] = np.array([nmi(truth["groups"], W, seed=seed) for W in graphs])
+    out["density"] = (weights > THRESHOLD * largest).mean(axis=1)
     observed = ~np.isnan(truth["Y"])
     for name, where in (("mse_in", observed), ("mse_out", ~observed)):
-        if signals is None or not where.any():
-            out[name] = np.full(len(weights), np.nan)
-        else:
-            out[name] = ((signals[:, where] - truth["Y_full"][where]) ** 2).mean(axis=1)
+        out[name] = _error(signals, truth["Y_full"], where, len(weights))
     return out
+
+
+def _error(signals: Array | None, Y: Array, where: np.ndarray, n_points: int) -> Array:
+    """Return the mean squared error of some entries at every point; NaN where it is not known."""
+    if signals is None or not where.any():
+        return np.full(n_points, np.nan)
+    return np.asarray(((signals[:, where] - Y[where]) ** 2).mean(axis=1))
 
 
 def fit_cell(
@@ -84,22 +104,25 @@ def fit_cell(
     data : dict of arrays
         From :func:`kgl.replication.sources.build`, replicates along the first axis.
     spec : dict
-        ``estimator``, ``grid``, ``options``, ``fit`` (the protocol) and ``keep``.
+        ``estimator``, ``grid``, ``options``, ``fit`` (the protocol) and ``keep``; and, for a choice
+        without the truth, ``held_out``: a number of ``folds``, and the ``density`` of the graphs
+        that are compared where densities set psi.
     report : callable
         Receives a line of progress per replicate.
 
     Returns
     -------
     dict of arrays
-        ``grid.<name>`` (N,) for each hyperparameter; each of :data:`METRICS`, ``n_iter``,
-        ``converged`` and ``kkt_residual`` as (R, N); and ``weights`` (R, N, E) and ``signals``
-        (R, N, n, m) where ``keep`` names them.
+        ``grid.<name>`` (N,) for each hyperparameter; each of :data:`METRICS` for which the data
+        know enough, ``n_iter``, ``converged`` and ``kkt_residual`` as (R, N), and ``psi`` where the
+        grid has densities instead; and ``weights`` (R, N, E) and ``signals`` (R, N, n, m) where
+        ``keep`` names them.
     """
     model = _find(spec["estimator"])
     # the order of kgl.fit_grid, whatever the order in the file
     names = sorted(spec["grid"], key=lambda name: _ORDER.get(name, len(_ORDER)))
     points = grid_points({name: spec["grid"][name] for name in names})
-    n_points, replicates = len(next(iter(points.values()))), len(data["Y"])
+    n_points, replicates = _count(points), len(data["Y"])
     report(f"{spec['estimator']}: {n_points} grid points, {replicates} replicates")
     rows: list[dict[str, Array]] = []
     begin = time.perf_counter()
@@ -107,12 +130,14 @@ def fit_cell(
         truth = {name: values[r] for name, values in data.items()}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            rows.append(_fit_replicate(model, truth, spec, points))
+            rows.append(_fit_replicate(model, truth, spec, points, r))
         for message in dict.fromkeys(str(w.message) for w in caught):
             report(f"  warning: {message}")
         left = (time.perf_counter() - begin) / (r + 1) * (replicates - r - 1)
         row = rows[-1]
-        best = f"best APS {row['aps_weights'].max():.3f}, best SSE {row['sse'].min():.3f}"
+        best = ", ".join(
+            f"best {label} {pick(row[name]):.3f}" for name, label, pick in _SHOWN if name in row
+        )
         unfinished = int((row["converged"] == 0).sum())
         note = f", {unfinished} points not converged" if unfinished else ""
         report(f"replicate {r + 1}/{replicates}: {best}{note}; about {left:.0f} s left")
@@ -133,17 +158,21 @@ def _find(name: str) -> Any:
     return MODELS[name]
 
 
+def _count(points: Mapping[str, Array]) -> int:
+    return len(next(iter(points.values()))) if points else 1
+
+
 def _fit_replicate(
-    model: Any, truth: Mapping[str, Array], spec: Mapping[str, Any], points: dict[str, Array]
+    model: Any,
+    truth: Mapping[str, Array],
+    spec: Mapping[str, Any],
+    points: dict[str, Array],
+    replicate: int,
 ) -> dict[str, Array]:
-    if isinstance(model, ModelSpec):
-        fitted, extra = _fit_row(model, truth, spec, points)
-    elif isinstance(model, type):
-        fitted, extra = _fit_class(model, truth, spec)
-    else:
-        fitted, extra = _fit_function(model, truth, spec, points)
-    weights, scores, signals = fitted
-    row = {**evaluate(weights, scores, signals, truth), **extra}
+    (weights, scores, signals), extra = _fit(model, truth, spec, points)
+    row = {**evaluate(weights, scores, signals, truth, replicate), **extra}
+    if "held_out" in spec:
+        row["mse_held"] = _held_out_error(model, truth, spec, points, replicate)
     if "weights" in spec["keep"]:
         row["weights"] = weights
     if "signals" in spec["keep"] and signals is not None:
@@ -151,7 +180,54 @@ def _fit_replicate(
     return row
 
 
+def _held_out_error(
+    model: Any,
+    truth: Mapping[str, Array],
+    spec: Mapping[str, Any],
+    points: dict[str, Array],
+    replicate: int,
+) -> Array:
+    """Return the error of observed entries that were left out of the fit, averaged over folds.
+
+    NaN throughout where the model predicts nothing, and at densities other than the one at which
+    points are compared.
+    """
+    settings = spec["held_out"]
+    chosen = np.ones(_count(points), dtype=bool)
+    if isinstance(model, ModelSpec) and settings["density"] in points.get("density", ()):
+        chosen = points["density"] == settings["density"]
+    inside = {name: values[chosen] for name, values in points.items()}
+    error = np.full(len(chosen), np.nan)
+    if isinstance(model, ModelSpec) and not model.fitted:
+        return error
+    mask = ~np.isnan(truth["Y"])
+    # the same folds for every model
+    rng = stream(0, "held-out", replicate)
+    folds = []
+    for held in hold_out(mask, settings["folds"], rng, empty_nodes=True):
+        hidden = {**truth, "Y": np.where(held, np.nan, truth["Y"])}
+        (_, _, signals), _ = _fit(model, hidden, spec, inside, loose=True)
+        folds.append(_error(signals, truth["Y"], held, int(chosen.sum())))
+    error[chosen] = np.mean(folds, axis=0)
+    return error
+
+
 _Fitted = tuple[Array, Array, Array | None]
+
+
+def _fit(
+    model: Any,
+    truth: Mapping[str, Array],
+    spec: Mapping[str, Any],
+    points: dict[str, Array],
+    *,
+    loose: bool = False,
+) -> tuple[_Fitted, dict[str, Array]]:
+    if isinstance(model, ModelSpec):
+        return _fit_row(model, truth, spec, points, loose=loose)
+    if isinstance(model, type):
+        return _fit_class(model, truth, spec)
+    return _fit_function(model, truth, spec, points)
 
 
 def _kernels(model: ModelSpec, truth: Mapping[str, Array]) -> dict[str, Array | None]:
@@ -165,18 +241,23 @@ def _fit_row(
     truth: Mapping[str, Array],
     spec: Mapping[str, Any],
     points: dict[str, Array],
+    *,
+    loose: bool = False,
 ) -> tuple[_Fitted, dict[str, Array]]:
     """Fit a model of the table, as :func:`kgl.fit_grid` does.
 
     It goes to the solvers directly: the estimators bring scikit-learn, which takes longer to load
-    than many cells take to fit.
+    than many cells take to fit. And nodes that nothing was observed of are allowed: the paper's
+    masks make some, and a kernel of the nodes knows something of them.
     """
-    _check_axes(spec, model.hyperparameters)
+    sparsity = "density" if "density" in points else "psi"
+    known = [sparsity if name == "psi" else name for name in model.hyperparameters]
+    _check_axes(spec, known)
     for name, values in points.items():
         for value in np.unique(values):
             check_hyperparameter(name, value)
     options = {**spec["fit"], **spec["options"]}
-    values, mask = check_observations(truth["Y"])
+    values, mask = check_observations(truth["Y"], empty_nodes=True)
     n, m = values.shape
     kernels = _kernels(model, truth)
     pairwise = options.pop("missing", "zero") == "pairwise" and not model.fitted
@@ -190,22 +271,54 @@ def _fit_row(
     scale = 1.0 / n if options.pop("average") else 1.0
     for name in options:
         if name not in _OPTIONS:
-            known = ", ".join((*_OPTIONS, "average", "solver", "backend", "missing"))
-            raise ConfigError(f"model.options.{name}: no option of {model.name}; valid: {known}")
+            listed = ", ".join((*_OPTIONS, "average", "solver", "backend", "missing"))
+            raise ConfigError(f"model.options.{name}: no option of {model.name}; valid: {listed}")
     solve = Options(smoothness_scale=scale, solve_graph=route, signals=model.fitted, **options)
-    n_points = len(points["psi"])
-    lam = points.get("lam", np.zeros(n_points))
-    rho = points.get("rho", np.ones(n_points))
-    solved = [b for _, b in solve_in_chunks(data, model, lam, rho, points["psi"], solve)]
+    if loose:
+        eased = {
+            name: min(limit, getattr(solve, name))
+            if name == "max_iter"
+            else max(limit, getattr(solve, name))
+            for name, limit in _LOOSE.items()
+        }
+        solve = replace(solve, **eased)
+    batches = list(_solve(data, model, points, sparsity, solve))
 
     def join(name: str) -> Array:
-        return np.concatenate([getattr(batch, name) for batch in solved])
+        """Return a result of all points, in their order."""
+        parts = [(where, getattr(batch, name)) for where, batch in batches]
+        out = np.empty((_count(points), *parts[0][1].shape[1:]), dtype=parts[0][1].dtype)
+        for where, values in parts:
+            out[where] = values
+        return out
 
     extra = {"n_iter": join("n_iter"), "converged": join("converged")}
     extra["kkt_residual"] = join("residual")
+    if sparsity == "density":
+        extra["psi"] = join("psi")
     signals = join("signals") if model.fitted else None
     weights, scores = (edges_from_adjacency(join(name)) for name in ("weights", "scores"))
     return (weights, scores, signals), extra
+
+
+def _solve(
+    data: SignalData, model: ModelSpec, points: dict[str, Array], sparsity: str, solve: Options
+) -> Iterator[tuple[np.ndarray, Batch]]:
+    """Yield the positions of points that were solved together, and their solutions."""
+    n_points, m = _count(points), data.Y.shape[1]
+    lam = points.get("lam", np.zeros(n_points))
+    rho = points.get("rho", np.ones(n_points))
+    if sparsity == "psi":
+        groups = [(np.arange(n_points), points["psi"], solve)]
+    else:
+        groups = []
+        for density in np.unique(points["density"]):
+            where = np.flatnonzero(points["density"] == density)
+            target = max(1, round(float(density) * m * (m - 1) / 2))
+            groups.append((where, np.zeros(len(where)), replace(solve, target_edges=target)))
+    for where, psi, options in groups:
+        for part, batch in solve_in_chunks(data, model, lam[where], rho[where], psi, options):
+            yield where[part], batch
 
 
 def _fit_class(
@@ -294,5 +407,7 @@ def _check_answer(W: Any, signals: Any, shape: tuple[int, ...], what: str, where
 
 
 def _each(points: dict[str, Array]) -> Iterator[dict[str, float]]:
+    if not points:
+        yield {}
     for values in zip(*points.values(), strict=True):
         yield dict(zip(points, map(float, values), strict=True))

@@ -10,9 +10,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kgl.replication.records import distinct, load_arrays, save_arrays, save_table, state_of
+from kgl.replication.records import (
+    distinct,
+    load_arrays,
+    load_table,
+    save_arrays,
+    save_csv,
+    save_table,
+    state_of,
+)
 
-__all__ = ["data_job", "fit_job", "logged", "score_job"]
+__all__ = ["claims_job", "data_job", "facts_job", "fit_job", "logged", "score_job"]
 
 
 @contextmanager
@@ -81,6 +89,42 @@ def score_job(
         }
         report(f"{len(table)} rows")
         save_table(output, table, settings)
+
+
+def facts_job(files: str, source: str, output: str, log: str) -> None:
+    """Write what a real data set, or its stand-in, is, in numbers."""
+    import pandas as pd
+
+    from kgl.replication.real import facts
+
+    with logged(log) as report:
+        rows = facts(files, source)
+        for row in rows:
+            report(f"{row['files']} ({row['source']}): {row['quantity']} = {row['value']:g}")
+        save_table(output, pd.DataFrame(rows), {"files": files, "source": source})
+
+
+def claims_job(
+    tables: Mapping[str, str],
+    simulated: Sequence[str],
+    labels: Mapping[str, Mapping[str, str]],
+    output: str,
+    log: str,
+) -> None:
+    """Judge the claims from the tables of a run; those made from simulated data are left out."""
+    from kgl.replication.claims import judge, to_table
+    from kgl.replication.claims.readings import readings
+
+    with logged(log) as report:
+        found = {
+            name: None if name in simulated else load_table(path)[0]
+            for name, path in tables.items()
+        }
+        judged = judge(readings(found, labels["models"], labels["kinds"]))
+        for one in judged:
+            if one.reading.default:
+                report(f"{one.claim.name}: {one.verdict}. {one.claim.statement}")
+        save_csv(output, to_table(judged))
 
 
 def _name(path: str | Path) -> str:

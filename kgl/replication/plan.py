@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
 
+from kgl.datasets import CorruptDataError
 from kgl.problem import MODELS
 from kgl.random_graphs import GRAPH_FAMILIES
+from kgl.replication.claims.readings import FACTS
+from kgl.replication.claims.readings import STUDIES as CLAIM_STUDIES
 from kgl.replication.config import (
     ConfigError,
+    check,
     check_path,
     compose,
     conf_dir,
@@ -27,9 +32,15 @@ from kgl.replication.config import (
     override_key,
     source_file,
 )
+from kgl.replication.real import STANDIN, choose_source, why_missing
 from kgl.replication.records import digest
 
 __all__ = ["Cell", "Plan", "Study", "make_plan", "single_cell"]
+
+#: The picture of the README's example.
+EXAMPLE = "readme_stations.png"
+#: Of the names of what is made from simulated data in place of real ones.
+_SUFFIX = f"-{STANDIN.replace(' ', '-')}"
 
 #: Code that decides what a rule writes, besides its script and the functions that configurations
 #: name. An edit here reruns the rule; one elsewhere does not. tests/unit/test_replication_plan.py
@@ -43,16 +54,26 @@ CODE = {
         "kgl/seeding.py",
         "kgl/simulate.py",
     ),
+    # what real data take besides
+    "real": (
+        "kgl/datasets/*.py",
+        "kgl/_validation.py",
+        "kgl/solvers/density_step.py",
+        "kgl/solvers/graph_step.py",
+    ),
     "fit": (
         "kgl/_validation.py",
+        "kgl/folds.py",
         "kgl/kernels/*.py",
         "kgl/laplacian.py",
         "kgl/metrics.py",
         "kgl/problem.py",
         "kgl/replication/fitting.py",
+        "kgl/seeding.py",
         "kgl/solvers/alternating.py",
         "kgl/solvers/cg.py",
         "kgl/solvers/cvxpy_step.py",
+        "kgl/solvers/density_step.py",
         "kgl/solvers/graph_step.py",
         "kgl/solvers/routes.py",
         "kgl/solvers/signal_step.py",
@@ -64,7 +85,7 @@ CODE = {
         "experiments/style.py",
         "kgl/_validation.py",
         "kgl/base.py",
-        "kgl/datasets.py",
+        "kgl/datasets/*.py",
         "kgl/density.py",
         "kgl/kernels/*.py",
         "kgl/laplacian.py",
@@ -76,6 +97,8 @@ CODE = {
         "kgl/solvers/*.py",
     ),
     "score": ("kgl/replication/scoring.py",),
+    "facts": ("kgl/datasets/*.py", "kgl/replication/real.py", "kgl/seeding.py"),
+    "claims": ("kgl/replication/claims/*.py", "kgl/replication/scoring.py"),
     "figure": (
         "experiments/style.py",
         "kgl/laplacian.py",
@@ -100,10 +123,17 @@ class Cell:
     def cost(self) -> float:
         """Seconds that the fit takes, roughly: enough to weigh cells against each other."""
         points = prod(len(values) for values in self.fit["grid"].values())
-        masked = self.data["data"]["missing"] > 0 and "rho" in self.fit["grid"]
+        data = self.data["data"]
+        masked = (data["missing"] > 0 or "files" in data) and "rho" in self.fit["grid"]
         three = "lam" in self.fit["grid"]
         per_point = (4e-3 if masked and three else 4e-4) * (self.data["graph"]["m"] / 20) ** 2
-        return 2.0 + self.data["replicates"] * points * per_point
+        fits = 1 + self.fit.get("held_out", {}).get("folds", 0)
+        return 2.0 + self.data["replicates"] * points * per_point * fits
+
+    @property
+    def simulated(self) -> bool:
+        """Whether simulated data stand for real ones."""
+        return bool(self.data["data"].get("source") == "simulated")
 
 
 @dataclass(frozen=True)
@@ -125,12 +155,23 @@ class Study:
         families = f" of each of {len(self.config['graph'])} families" * bool(
             self.config.get("pool")
         )
+        standin = f"{STANDIN}, no real data. " if self.simulated else ""
+        alpha = f"alpha = {facts['alpha']}, " if facts["alpha"] else ""
         return (
-            f"{self.config['title']}. {' '.join(self.config['caption'].split())} Settings: "
-            f"{replicates}{families}, "
-            f"m = {facts['m']}, n = {facts['n']}, alpha = {facts['alpha']}, grids of up to "
-            f"{facts['points']} points."
+            f"{standin}{self.config['title']}. {' '.join(self.config['caption'].split())} "
+            f"Settings: {replicates}{families}, m = {facts['m']}, n = {facts['n']}, {alpha}"
+            f"grids of up to {facts['points']} points."
         )
+
+    @property
+    def simulated(self) -> bool:
+        """Whether any of it is made from simulated data that stand for real ones."""
+        return any(cell.simulated for cell in self.cells)
+
+    @property
+    def files(self) -> list[str]:
+        """Return the real data sets that it is about."""
+        return sorted({f for cell in self.cells if (f := cell.data["data"].get("files"))})
 
 
 @dataclass(frozen=True)
@@ -174,7 +215,8 @@ class Plan:
     def data_code(self, dataset: str) -> list[str]:
         """Return the source files that a dataset depends on."""
         settings = self.datasets[dataset]
-        return self.code("data", settings["source"], settings["graph"]["family"])
+        extra = self.code("real") if "files" in settings["data"] else []
+        return sorted({*self.code("data", settings["make"], settings["graph"]["family"]), *extra})
 
     def fit_code(self, cell: str) -> list[str]:
         """Return the source files that a fit depends on."""
@@ -184,8 +226,11 @@ class Plan:
 
     def figure_code(self, study: str) -> list[str]:
         """Return the source files that a figure depends on."""
-        path = f"experiments.figures.{self.studies[study].config['figure']}"
-        return self.code("figure", "experiments.figures.draw", path)
+        found = self.studies[study]
+        path = f"experiments.figures.{found.config['figure']}"
+        # those of real data take their curves from the others
+        curves = ["experiments.figures.curves.draw_models"] * bool(found.files)
+        return self.code("figure", "experiments.figures.draw", path, *curves)
 
     def fits(self, study: str) -> list[str]:
         """Return the files of the fits of a study."""
@@ -203,17 +248,92 @@ class Plan:
             return self.fits(study)
         return [f"{self.directory}/data/{cell.dataset}.npz" for cell in self.studies[study].cells]
 
+    def score(self, study: str) -> dict[str, Any]:
+        """Return how the points of a study are chosen and scored."""
+        protocol = self.studies[study].settings["protocol"]
+        return {**protocol["score"], "folds": protocol["fit"]["folds"]}
+
     def title(self, study: str) -> str:
         """Return what a report calls a study, in the order of the paper."""
-        number = study.removeprefix("fig")
-        name = f"Figure {int(number):02d}" if number.isdigit() else study
-        return f"{name}: {self.studies[study].config['title']}"
+        found = self.studies[study]
+        number = found.name.removeprefix("fig")
+        name = f"Figure {int(number):02d}" if number.isdigit() else found.name
+        standin = f"{STANDIN}: " if found.simulated else ""
+        return f"{standin}{name}: {found.config['title']}"
+
+    @property
+    def real_sets(self) -> dict[str, str]:
+        """Where each real data set comes from: ``real`` or ``simulated``."""
+        settings = [cell.data["data"] for cell in self.cells.values()]
+        return {s["files"]: s["source"] for s in settings if "files" in s}
+
+    @property
+    def facts(self) -> dict[str, dict[str, str]]:
+        """What the tables of facts are about, by the ends of their names."""
+        return {
+            f"{files}{_SUFFIX * (source == 'simulated')}": {"files": files, "source": source}
+            for files, source in self.real_sets.items()
+        }
+
+    @property
+    def judged(self) -> dict[str, str]:
+        """Tables that the ledger reads, by study or facts; a single study is not judged."""
+        if not self.collection:
+            return {}
+        root = f"{self.directory}/tables"
+        found = {s.name: key for key, s in self.studies.items() if s.name in CLAIM_STUDIES}
+        tables = {name: f"{root}/{key}.parquet" for name, key in found.items()}
+        return tables | {
+            f"{FACTS}-{about['files']}": f"{root}/{FACTS}-{key}.parquet"
+            for key, about in self.facts.items()
+        }
+
+    @property
+    def suffix(self) -> str:
+        """End of the names of what is about the whole run: says if simulated data had a part."""
+        return _SUFFIX * any(study.simulated for study in self.studies.values())
+
+    @property
+    def claims(self) -> list[str]:
+        """The ledger, if anything is judged."""
+        return [f"{self.directory}/claims/{self.name}{self.suffix}.csv"] * bool(self.judged)
+
+    @property
+    def ledger(self) -> dict[str, Any]:
+        """What the ledger needs to know besides the tables."""
+        simulated = [study.name for study in self.studies.values() if study.simulated]
+        simulated += [f"{FACTS}-{a['files']}" for a in self.facts.values() if a["source"] != "real"]
+        models = {k: v["label"] for s in self.studies.values() for k, v in s.styles.items()}
+        kinds = {
+            k: v for s in self.studies.values() for k, v in s.settings["labels"]["data"].items()
+        }
+        return {"simulated": simulated, "labels": {"models": models, "kinds": kinds}}
+
+    @property
+    def notice(self) -> str:
+        """What must be known of the run as a whole: where simulated data stand for real ones."""
+        drawn = [study for study in self.studies.values() if study.simulated]
+        if not drawn:
+            return ""
+        files = sorted({name for study in drawn for name in study.files})
+        why = {}
+        for name in files:
+            with suppress(CorruptDataError):  # not looked at where the stand-in was asked for
+                why[name] = why_missing(name)
+            why[name] = why.get(name) or "data.source=simulated was asked for"
+        return (
+            "".join(f"{STANDIN} for {name}: {reason}.\n" for name, reason in why.items())
+            + f"{', '.join(study.name for study in drawn)} are made from simulated data and say so "
+            "in their names; their claims are not evaluated.\n"
+            "data/README.md says how to get the files; with data.source=real their absence is an "
+            "error.\n"
+        )
 
     def figure(self, study: str) -> dict[str, Any]:
         """Return what a figure needs to know of its study."""
         found = self.studies[study]
         known = {"config": found.config, "styles": found.styles, "labels": self.labels(study)}
-        return known | {"settings": found.settings}
+        return known | {"settings": found.settings, "simulated": found.simulated}
 
     @property
     def gallery(self) -> str:
@@ -221,13 +341,17 @@ class Plan:
         return "figures" if self.name == self.run == "paper" else f"{self.directory}/gallery"
 
     @property
-    def published(self) -> list[str]:
-        """Files of the gallery; a single study, or one with overrides, has none."""
+    def published(self) -> dict[str, str]:
+        """Files of the gallery, from where; a single study, or one with overrides, has none."""
         if not self.collection or self.overrides:
-            return []
-        kinds = [f"{name}.{kind}" for name in self.studies for kind in ("png", "csv")]
-        names = [*kinds, "provenance.json", "readme_stations.png"]
-        return [f"{self.gallery}/{name}" for name in names]
+            return {}
+        names = [f"{name}.{kind}" for name in self.studies for kind in ("png", "csv")]
+        sources = {name: f"{self.directory}/figures/{name}" for name in [*names, EXAMPLE]}
+        for kind, end in (("provenance", "json"), ("claims", "csv")):
+            path = f"{self.directory}/{kind}/{self.name}{self.suffix}.{end}"
+            if kind == "provenance" or path in self.claims:
+                sources[f"{kind}{self.suffix}.{end}"] = path
+        return {f"{self.gallery}/{name}": path for name, path in sources.items()}
 
     @property
     def record(self) -> dict[str, Any]:
@@ -279,7 +403,7 @@ def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> P
     >>> len(plan.cells), sorted({cell.dataset for cell in plan.cells.values()})
     (6, ['sbm-dependent/noise-0.5', 'sbm-independent/noise-0.5'])
     """
-    given = _overrides(overrides)
+    given, source = _split_source(_overrides(overrides))
     run = None if run is None else str(run)  # the command line reads run=3 as a number
     chosen = {override_key(text) for text in given} & {"graph", "data", "model", "study"}
     if chosen:
@@ -308,13 +432,31 @@ def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> P
         base = run or default
     elif run not in (None, base):
         raise ConfigError(f"run = {run!r} goes with overrides; without them the run is {base!r}")
-    studies = {name: _study(name, extra, given) for name in names}
+    made = [_study(name, extra, given, source) for name in names]
+    if source is not None and not any(study.files for study in made):
+        raise ConfigError(
+            f"override 'data.source={source}': no study of {study!r} is about real data; leave it "
+            "out"
+        )
+    # what is made from simulated data has names of its own, and never takes the place of the other
+    studies = {f"{s.name}{_SUFFIX}" if s.simulated else s.name: s for s in made}
     _refuse_clashes(studies)
     _refuse_dead_paths(studies)
     return Plan(name=study, run=base, overrides=given, studies=studies, collection="studies" in top)
 
 
-def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...]) -> Study:
+def _split_source(given: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
+    """Take ``data.source=...`` out of the overrides.
+
+    It says where data come from, not what is done with them: cells that it leads to simulated data
+    have names of their own, so results need no directory of their own.
+    """
+    others = tuple(text for text in given if override_key(text) != "data.source")
+    chosen = [text.partition("=")[2].strip() for text in given if text not in others]
+    return others, chosen[-1] if chosen else None
+
+
+def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...], source: str | None) -> Study:
     # the study's own settings first, so that a collection's and then the user's win
     own = tuple(compose([f"study={name}"]).values()["study"].get("overrides", ()))
     settings = (*own, *extra, *given)
@@ -343,6 +485,9 @@ def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...]) -> Study:
             for level in product(*sweep.values()):
                 setting = dict(zip(sweep, level, strict=True))
                 values = cell_config.values(setting)
+                if source is not None and "files" in values["data"]:
+                    values["data"]["source"] = source
+                    check(values, cell_config)
                 cells.append(_cell(values, setting, (graph, data, model), config))
                 facts.append(values)
             chosen = facts[-1]["model"]
@@ -371,7 +516,11 @@ def _cell(
             f"sweep over {', '.join(level)}: the last parts of these keys must differ"
         )
     levels = "_".join(f"{key}-{value}" for key, value in short.items())
-    dataset = f"{graph}-{data}{variant}/{levels}"
+    files = values["data"].get("files")
+    if files is not None:
+        values["data"]["source"] = choose_source(files, values["data"]["source"])
+    standin = _SUFFIX if values["data"].get("source") == "simulated" else ""
+    dataset = f"{graph}-{data}{variant}{standin}/{levels}"
     sweep, value = list(short.items())[-1]
     labels = {
         "graph": graph,
@@ -382,22 +531,33 @@ def _cell(
         "n": values["data"]["n"],
         "noise": values["data"]["noise"],
         "missing": values["data"]["missing"],
-        "model": model,
     }
+    labels |= {k: v for k, v in short.items() if k not in labels and k != sweep}
+    labels["model"] = model
     settings = {
-        "source": values["data"]["source"],
+        "make": values["data"]["make"],
         "seed": values["seed"],
         "replicates": values["replicates"],
         "graph": {k: v for k, v in values["graph"].items() if k != "label"},
-        "data": {k: v for k, v in values["data"].items() if k not in ("label", "source")},
+        "data": {k: v for k, v in values["data"].items() if k not in ("label", "make")},
     }
+    protocol = dict(values["protocol"]["fit"])
+    densities, folds = protocol.pop("density"), protocol.pop("folds")
+    grid = values["model"]["grid"]
+    if densities is not None:
+        grid = {
+            "density" if k == "psi" else k: densities if k == "psi" else v for k, v in grid.items()
+        }
     fit = {
         "estimator": values["model"]["estimator"],
-        "grid": values["model"]["grid"],
+        "grid": grid,
         "options": values["model"]["options"],
-        "fit": values["protocol"]["fit"],
+        "fit": protocol,
         "keep": study.get("keep", []),
     }
+    if folds:
+        density = values["protocol"]["score"]["held_out_density"]
+        fit["held_out"] = {"folds": folds, "density": density}
     return Cell(f"{dataset}/{model}", dataset, model, labels, settings, fit)
 
 
@@ -411,7 +571,7 @@ def _summary(facts: list[dict[str, Any]], cells: list[Cell]) -> dict[str, Any]:
     """Gather the settings of a study for its caption: one value, or those of a sweep."""
 
     def values(key: str, group: str) -> str:
-        found = sorted({f[group][key] for f in facts})
+        found = sorted({f[group][key] for f in facts if key in f[group]})
         return ", ".join(f"{v:g}" for v in found)
 
     points = max(prod(len(v) for v in cell.fit["grid"].values()) for cell in cells)
@@ -435,7 +595,7 @@ def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:
             model = f"conf/model/{cell.model}.yaml: estimator"
             named[cell.fit["estimator"]] = model
             axes[cell.fit["estimator"]] = cell.fit["grid"]
-            named[cell.data["source"]] = f"conf/data/{cell.labels['data']}.yaml: source"
+            named[cell.data["make"]] = f"conf/data/{cell.labels['data']}.yaml: make"
             family = f"conf/graph/{cell.labels['graph']}.yaml: family"
             named[cell.data["graph"]["family"]] = family
     for path, what in named.items():
@@ -443,13 +603,15 @@ def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:
             check_path(path, what)
         elif "estimator" in what and path not in MODELS:
             raise ConfigError(f"{what} = {path!r} is no model; valid: {', '.join(MODELS)}")
-        elif "estimator" in what and set(axes[path]) != set(MODELS[path].hyperparameters):
+        elif "estimator" in what and {
+            "psi" if name == "density" else name for name in axes[path]
+        } != set(MODELS[path].hyperparameters):
             raise ConfigError(
                 f"{what.partition(':')[0]}: grid has {', '.join(axes[path])}, but {path} has the "
                 f"hyperparameters {', '.join(MODELS[path].hyperparameters)}; give values for each"
             )
-        elif "family" in what and path not in GRAPH_FAMILIES:
-            known = ", ".join(sorted(GRAPH_FAMILIES))
+        elif "family" in what and path not in (*GRAPH_FAMILIES, "given"):
+            known = ", ".join([*sorted(GRAPH_FAMILIES), "given (with the data)"])
             raise ConfigError(f"{what} = {path!r} is no family; valid: {known}, or a dotted path")
 
 

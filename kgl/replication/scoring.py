@@ -1,8 +1,9 @@
 """From fits to tables: choose a grid point for each replicate, and write one number per row.
 
 Columns of a table: ``study, graph, data, sweep, level, m, n, noise, missing, model, replicate``,
-the criterion by which the point was chosen (``selected_by``), the point (``lam, rho, psi`` and
-whatever else the model has), the axes on whose end it lies (``at_edge``), ``metric`` and ``value``.
+the criterion by which the point was chosen (``selected_by``: a metric against the truth, or
+``held_out``), the point (``lam, rho, psi`` and whatever else the model has), the axes on whose end
+it lies (``at_edge``), ``metric`` and ``value``.
 """
 
 from __future__ import annotations
@@ -18,23 +19,27 @@ from kgl.laplacian import Array
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CRITERIA", "best_points", "score_cell", "score_study", "summarise"]
+__all__ = ["CRITERIA", "HELD_OUT", "best_points", "score_cell", "score_study", "summarise"]
 
-#: What a grid point can be chosen by, and whether more of it is better.
-CRITERIA = {"aps": True, "sse": False, "mse_out": False}
+#: What a grid point can be chosen by against the truth, and whether more of it is better.
+CRITERIA = {"aps": True, "sse": False, "nmi": True, "mse_out": False}
+#: A choice without the truth: observed entries are predicted from the others.
+HELD_OUT = "held_out"
 #: What is written for the chosen point.
 METRICS = (
     "aps",
     "aps_scores",
     "sse",
+    "nmi",
     "density",
     "mse_in",
     "mse_out",
+    "mse_held",
     "n_iter",
     "converged",
     "kkt_residual",
 )
-#: A cell of a figure, up to the model.
+#: A cell of a figure, up to the model; other keys that a study sweeps over come before the model.
 KEYS = ["study", "graph", "data", "sweep", "level", "m", "n", "noise", "missing", "model"]
 AXES = ("lam", "rho", "psi")
 
@@ -80,7 +85,7 @@ def _ends(axes: Mapping[str, Array]) -> dict[str, np.ndarray]:
 
 
 def score_cell(
-    arrays: Mapping[str, Array], labels: Mapping[str, Any], score: Mapping[str, str]
+    arrays: Mapping[str, Array], labels: Mapping[str, Any], score: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Return the rows of one cell.
 
@@ -92,23 +97,20 @@ def score_cell(
         What the cell is: family, kind of data, level, model.
     score : dict
         The protocol: ``aps`` says what average precision ranks (``weights`` or ``scores``),
-        ``best`` how a point is chosen.
+        ``best`` how a point is chosen; with ``folds`` points are chosen by held-out entries too,
+        among graphs of ``held_out_density`` where densities set psi.
     """
-    metrics = {"aps": arrays[f"aps_{score['aps']}"]}
+    metrics = {"aps": arrays[f"aps_{score['aps']}"]} if "aps_weights" in arrays else {}
     metrics |= {name: arrays[name] for name in METRICS if name in arrays}
     axes = {k.removeprefix("grid."): v for k, v in arrays.items() if k.startswith("grid.")}
     ends = _ends(axes)
-    inside = -np.sum([*ends.values()], axis=0, dtype=float)
+    inside = -sum(ends.values(), start=np.zeros(next(iter(metrics.values())).shape[1]))
     rows = []
-    for criterion, highest in CRITERIA.items():
-        values = metrics[criterion]
-        # without one where nothing was withheld, or where the model fits no signals
-        scored = np.flatnonzero(~np.isnan(values).any(axis=1))
-        if not len(scored):
-            continue
-        chosen = best_points(values[scored], highest=highest, best=score["best"], inside=inside)
-        for replicate, index in zip(scored.tolist(), chosen.tolist(), strict=True):
+    for criterion, replicates, chosen in _choices(metrics, axes, inside, score):
+        for replicate, index in zip(replicates.tolist(), chosen.tolist(), strict=True):
             point = {name: float(axes[name][index]) for name in axes}
+            if "psi" in arrays:  # found for a density
+                point["psi"] = float(arrays["psi"][replicate, index])
             edge = "+".join(name for name in ends if ends[name][index])
             for metric in metrics:
                 value = float(metrics[metric][replicate, index])
@@ -119,10 +121,43 @@ def score_cell(
     return rows
 
 
+def _choices(
+    metrics: Mapping[str, Array], axes: Mapping[str, Array], inside: Array, score: Mapping[str, Any]
+) -> Iterable[tuple[str, np.ndarray, np.ndarray]]:
+    """Yield each criterion, the replicates that have it, and the point chosen for each."""
+    n_points = next(iter(metrics.values())).shape[1]
+    everywhere = np.arange(n_points)
+    found = [
+        (name, metrics[name], highest) for name, highest in CRITERIA.items() if name in metrics
+    ]
+    if score.get("folds"):
+        at = axes.get("density", everywhere) == score["held_out_density"]
+        candidates = np.flatnonzero(at) if at.any() else everywhere
+        held = metrics["mse_held"] if "mse_held" in metrics else np.full((1, n_points), np.nan)
+        if np.isnan(held).all() and len(candidates) == 1:
+            # a model that predicts nothing, with one graph of the density that is compared
+            replicates = np.arange(len(next(iter(metrics.values()))))
+            yield HELD_OUT, replicates, np.full(len(replicates), candidates[0])
+        found.append((HELD_OUT, held, False))
+    for criterion, values, highest in found:
+        # without a value where nothing was withheld, or where the model fits no signals
+        usable = np.flatnonzero(~np.isnan(values).all(axis=0))
+        scored = np.flatnonzero(~np.isnan(values[:, usable]).any(axis=1))
+        if not len(usable) or not len(scored):
+            continue
+        chosen = best_points(
+            values[np.ix_(scored, usable)],
+            highest=highest,
+            best=score["best"],
+            inside=inside[usable],
+        )
+        yield criterion, scored, usable[chosen]
+
+
 def score_study(
     study: str,
     cells: Iterable[tuple[Mapping[str, Any], Mapping[str, Array]]],
-    score: Mapping[str, str],
+    score: Mapping[str, Any],
 ) -> pd.DataFrame:
     """Return the table of a study from the labels and arrays of its cells."""
     pd = import_optional("pandas", "workflow", "the replication")
@@ -138,11 +173,18 @@ def score_study(
     return table[[c for c in table.columns if c not in last] + last]
 
 
-def summarise(table: pd.DataFrame, metrics: Iterable[str], *, pool: bool = False) -> pd.DataFrame:
+def summarise(
+    table: pd.DataFrame,
+    metrics: Iterable[str],
+    *,
+    pool: bool = False,
+    selected_by: str | None = None,
+) -> pd.DataFrame:
     """Mean and 5th and 95th percentile over replicates: what the figures draw.
 
     Each metric is taken at the point that is best by itself, as the paper reports; ``density`` and
-    other metrics that choose nothing are taken where ``aps`` is best.
+    other metrics that choose nothing are taken where ``aps`` is best (or ``nmi``, without a graph
+    to compare with).
 
     Parameters
     ----------
@@ -152,12 +194,16 @@ def summarise(table: pd.DataFrame, metrics: Iterable[str], *, pool: bool = False
         Which ones, in this order.
     pool : bool
         Whether the families of graphs are taken together.
+    selected_by : str, optional
+        One criterion for all metrics instead, such as ``held_out``.
     """
     pd = import_optional("pandas", "workflow", "the replication")
-    keys = [k for k in KEYS if not (pool and k == "graph")]
+    known = list(table.columns[: table.columns.get_loc("replicate")])
+    keys = [k for k in known if not (pool and k == "graph")]
+    default = "aps" if "aps" in set(table["selected_by"]) else "nmi"
     parts = []
     for metric in metrics:
-        criterion = metric if metric in CRITERIA else "aps"
+        criterion = selected_by or (metric if metric in CRITERIA else default)
         rows = table[(table["metric"] == metric) & (table["selected_by"] == criterion)]
         groups = rows.groupby(keys, sort=False, dropna=False)
         part = groups["value"].agg(

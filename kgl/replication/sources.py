@@ -2,8 +2,9 @@
 
 A source is ``f(settings, replicate) -> dict of arrays``, with ``settings`` the composed groups
 ``graph`` and ``data`` and the root seed. It returns ``Y`` (n, m) with NaN where an entry is missing
-and ``Y_full`` without gaps, ``W`` (m, m) the true graph, ``K_x`` (m, m), and ``K_z`` (n, n) where
-observations are dependent. All models see the same arrays.
+and ``Y_full`` without gaps, as far as is known; ``W`` (m, m) the true graph or ``groups`` (m,) the
+true clusters of its nodes; ``K_x`` (m, m), and ``K_z`` (n, n) where observations are dependent; and
+what figures want besides. All models see the same arrays.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def build(
     settings: Mapping[str, Any], report: Callable[[str], None] = lambda _: None
 ) -> dict[str, Array]:
     """Return the arrays of all replicates of a dataset, stacked along a first axis."""
-    source = resolve(settings["source"], what="data.source")
+    source = resolve(settings["make"], what="data.make")
     replicates = settings["replicates"]
     made = []
     for replicate in range(replicates):

@@ -8,7 +8,8 @@ exact minimisers, so the objective of every point falls at each of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from kgl.laplacian import (
     sq_distances_from_gram,
 )
 from kgl.problem import ModelSpec, graph_penalty
+from kgl.solvers.density_step import density_step
 from kgl.solvers.graph_step import GraphStep, graph_step
 from kgl.solvers.signal_step import SignalData, SignalSolution, make_signal_step
 
@@ -28,6 +30,9 @@ __all__ = ["Batch", "Options", "solve_in_chunks", "solve_points"]
 #: Doubles per chunk (256 MB): it bounds memory for any grid. The larger a chunk, the less
 #: NumPy's overhead per call weighs.
 CHUNK_FLOATS = 32_000_000
+#: Outer iterations after which psi is no longer adjusted to a number of edges: near a psi at which
+#: several edges enter at once, adjusting it for ever would keep the graph from settling.
+SETTLED = 12
 #: Relative tolerance of the last signal step, where it is iterative.
 FINAL_TOL = 1e-14
 
@@ -52,12 +57,15 @@ class Options:
         Outer iterations at most.
     inner_tol : float
         Relative tolerance of an iterative signal step.
-    init : array (m, m) or None
-        Laplacian to start from instead of the complete graph.
+    init : array (m, m) or (G, m, m), or None
+        Laplacian to start from instead of the complete graph, or one for each point.
     signals, history : bool
         Whether to return the fitted signals and the objective per iteration.
     solve_graph : callable
         The graph step, for routes other than the built-in one.
+    target_edges : int or array of int (G,), or None
+        Number of edges that psi is found for, as near as :func:`density_step` gets; the given psi
+        is then only where the search starts (zero where nothing is known).
     """
 
     regulariser: str = "frobenius"
@@ -71,6 +79,7 @@ class Options:
     signals: bool = False
     history: bool = False
     solve_graph: Callable[..., GraphStep] = graph_step
+    target_edges: int | np.ndarray | None = None
 
 
 @dataclass
@@ -87,6 +96,8 @@ class Batch:
         Outer iterations.
     converged : bool array (G,)
         Whether the tolerance was reached.
+    psi : array (G,)
+        The psi of each point: as given, or as found for a number of edges.
     signals : array (G, n, m) or None
         Fitted signals.
     history : list of arrays (n_iter + 1, 4) or None
@@ -99,6 +110,7 @@ class Batch:
     residual: Array
     n_iter: np.ndarray
     converged: np.ndarray
+    psi: Array
     signals: Array | None = None
     history: list[Array] | None = None
     inner_iterations: int = field(default=0)
@@ -119,18 +131,30 @@ def _graph_part(W: Array, psi: Array, options: Options) -> Array:
     return part
 
 
-def _solve_graph(Z: Array, psi: Array, start: Array | None, options: Options) -> GraphStep:
-    return options.solve_graph(
-        Z, psi, regulariser=options.regulariser, barrier=options.barrier, start=start
-    )
+def _solve_graph(
+    Z: Array, psi: Array, target: np.ndarray | None, start: Array | None, options: Options
+) -> tuple[GraphStep, Array]:
+    """Return the graphs of a batch, and their psi: the one given unless there is a target."""
+    penalty: dict[str, Any] = {"regulariser": options.regulariser, "barrier": options.barrier}
+    if target is None:
+        return options.solve_graph(Z, psi, start=start, **penalty), psi
+    return density_step(Z, psi, target, start=start, solve=options.solve_graph, **penalty)
+
+
+def _targets(options: Options, n_points: int) -> np.ndarray | None:
+    """Return the number of edges that each point is to have."""
+    if options.target_edges is None:
+        return None
+    return np.broadcast_to(options.target_edges, (n_points,))
 
 
 def _read_off(data: SignalData, psi: Array, options: Options) -> Batch:
     """GL: one graph step on the distances of the data themselves."""
     Z = pairwise_sq_distances(data.Y, data.mask)
-    scale = np.full(len(psi), options.smoothness_scale)
-    step = _solve_graph(_graph_distances(Z, scale, options.edge_cost), psi, None, options)
     n_points = len(psi)
+    scale = np.full(n_points, options.smoothness_scale)
+    distances = _graph_distances(Z, scale, options.edge_cost)
+    step, psi = _solve_graph(distances, psi, _targets(options, n_points), None, options)
     history = None
     if options.history:
         smoothness = 0.5 * scale * np.einsum("gij,ij->g", step.weights, Z)
@@ -140,7 +164,7 @@ def _read_off(data: SignalData, psi: Array, options: Options) -> Batch:
     signals = np.broadcast_to(data.Y, (n_points, *data.Y.shape)) if options.signals else None
     ones = np.ones(n_points, dtype=int)
     return Batch(
-        step.weights, step.scores, step.residual, ones, ones.astype(bool), signals, history
+        step.weights, step.scores, step.residual, ones, ones.astype(bool), psi, signals, history
     )
 
 
@@ -150,8 +174,9 @@ def solve_points(
     """Solve all points at once: hyperparameters are arrays (G,)."""
     if not spec.fitted:
         return _read_off(data, psi, options)
-    rho = rho * options.smoothness_scale
+    rho, psi = rho * options.smoothness_scale, psi.copy()
     n_points, m = len(psi), data.Y.shape[1]
+    target = _targets(options, n_points)
     step = make_signal_step(data, spec, tol=options.inner_tol)
     first = complete_laplacian(m) if options.init is None else options.init
     L = np.broadcast_to(first, (n_points, m, m)).copy()
@@ -161,6 +186,7 @@ def solve_points(
         residual=np.empty(n_points),
         n_iter=np.zeros(n_points, dtype=int),
         converged=np.zeros(n_points, dtype=bool),
+        psi=psi,
         history=[] if options.history else None,
     )
     records: list[list[Array]] = [[] for _ in range(n_points)]
@@ -170,7 +196,7 @@ def solve_points(
     running = np.arange(n_points)
 
     for iteration in range(options.max_iter):
-        if iteration == 0:
+        if iteration == 0 and np.ndim(first) == 2:
             # all psi share the starting graph, hence the first signal step
             _, index, inverse = np.unique(
                 np.stack([lam, rho]), axis=1, return_index=True, return_inverse=True
@@ -182,7 +208,8 @@ def solve_points(
         out.inner_iterations += solution.n_inner
         Z = sq_distances_from_gram(solution.gram)
         Z = _graph_distances(Z, rho[running], options.edge_cost)
-        graph = _solve_graph(Z, psi[running], dual, options)
+        wanted = None if target is None or iteration >= SETTLED else target[running]
+        graph, psi[running] = _solve_graph(Z, psi[running], wanted, dual, options)
         new = laplacian_from_adjacency(graph.weights)
         out.n_iter[running] += 1
         if options.history:
@@ -256,8 +283,12 @@ def solve_in_chunks(
     options: Options,
     *,
     chunk_size: int | None = None,
+    solve: Callable[..., Batch] = solve_points,
 ) -> Iterator[tuple[slice, Batch]]:
-    """Solve a grid of any size in bounded memory: yield slices of points and their solutions."""
+    """Solve a grid of any size in bounded memory: yield slices of points and their solutions.
+
+    ``solve`` is called as :func:`solve_points` is, with the points and the options of a chunk.
+    """
     n_points = len(psi)
     if chunk_size is None:
         m = data.Y.shape[1]
@@ -269,4 +300,14 @@ def solve_in_chunks(
         chunk_size = max(1, CHUNK_FLOATS // per_point)
     for begin in range(0, n_points, chunk_size):
         part = slice(begin, min(begin + chunk_size, n_points))
-        yield part, solve_points(data, spec, lam[part], rho[part], psi[part], options)
+        yield part, solve(data, spec, lam[part], rho[part], psi[part], _of(options, part))
+
+
+def _of(options: Options, part: slice | np.ndarray) -> Options:
+    """Return the options of some of the points."""
+    target, init = options.target_edges, options.init
+    if np.ndim(target):
+        target = np.asarray(target)[part]
+    if np.ndim(init) == 3:
+        init = np.asarray(init)[part]
+    return replace(options, target_edges=target, init=init)

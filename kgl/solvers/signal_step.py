@@ -25,7 +25,8 @@ term is :math:`\operatorname{tr}(G L)`, the only thing the graph step reads.
 data          K_z = I                  K_z given
 ============  =======================  ==========================================
 complete      :class:`GramStep`        :class:`SpectralStep`
-incomplete    :class:`RowwiseStep`     :class:`CoefficientStep`, :class:`ResidualStep`
+incomplete    :class:`RowwiseStep`     :class:`DirectStep` for few entries, else
+                                       :class:`CoefficientStep`, :class:`ResidualStep`
 ============  =======================  ==========================================
 """
 
@@ -46,6 +47,11 @@ from kgl.solvers.cg import conjugate_gradients, dot
 
 #: Doubles held at once for the systems of single rows.
 _ROW_BLOCK_FLOATS = 4_000_000
+
+#: Observed entries up to which a dense system takes less time than conjugate gradients.
+_FEW_ENTRIES = 200
+#: Directions of K_z up to which that system is put together where the prior is no Kronecker product.
+_FEW_DIRECTIONS = 12
 
 __all__ = ["SignalData", "SignalSolution", "SignalStep", "make_signal_step"]
 
@@ -174,6 +180,9 @@ def make_signal_step(data: SignalData, spec: ModelSpec, *, tol: float = 1e-12) -
         return (GramStep if data.K_z.is_identity else SpectralStep)(data, spec)
     if data.K_z.is_identity:
         return RowwiseStep(data, spec)
+    few = int(data.mask.sum()) <= _FEW_ENTRIES
+    if few and (spec.whitened or len(data.K_z.values) <= _FEW_DIRECTIONS):
+        return DirectStep(data, spec)
     # solve in whichever space is clearly smaller
     n_coefficients = len(data.K_z.values) * data.Y.shape[1]
     sparse = 2 * int(data.mask.sum()) < n_coefficients
@@ -331,6 +340,61 @@ class RowwiseStep(SignalStep):
         return solution
 
 
+class DirectStep(_SpectralBase):
+    r"""Few observed entries, kernel over the observations: one dense system per point.
+
+    The covariance of the observed entries, :math:`M \Sigma M` without its empty rows, is
+    :math:`P_{jj'} (K_z)_{ii'}` for entries (i, j) and (i', j') in the whitened models, and
+    :math:`\sum_k q_{ik} q_{i'k} (P_k)_{jj'}` over the directions :math:`q_k` of :math:`K_z` in the
+    other.
+    """
+
+    def __init__(self, data: SignalData, spec: ModelSpec) -> None:
+        super().__init__(data, spec)
+        assert data.mask is not None
+        self._rows, self._nodes = np.nonzero(data.mask)
+        self._values = data.Y[self._rows, self._nodes]
+        self._Q = self._Qz[self._rows]  # (N, r)
+        count, m = len(self._values), data.Y.shape[1]
+        self.floats_per_point += 3 * count**2 + (2 + len(self._z)) * m * m + 2 * data.Y.size
+
+    def _between(self, P: Array, weight: Array) -> Array:
+        """Return ``weight[a, b] P[node of a, node of b]`` for observed entries a, b."""
+        return np.asarray(P[:, self._nodes[:, None], self._nodes] * weight)
+
+    def _solve(
+        self, L: Array, lam: Array, rho: Array, warm: Array | None, want: Wanted
+    ) -> SignalSolution:
+        Q, entry = self._Q, np.arange(len(self._values))
+        if self.spec.whitened:
+            P = node_covariance(self.data, L, lam, rho)
+            system = self._between(P, (Q * self._z) @ Q.T)
+        else:
+            U, s = self._prior(L, lam, rho)
+            system = np.zeros((len(L), len(entry), len(entry)))
+            for k in range(len(self._z)):
+                part = np.matmul(U * s[:, k, None, :], U.swapaxes(-1, -2))
+                system += self._between(part, np.outer(Q[:, k], Q[:, k]))
+        system[:, entry, entry] += 1.0
+        rhs = np.broadcast_to(self._values[:, None], (len(L), len(entry), 1))
+        x = np.asarray(np.linalg.solve(system, rhs)[..., 0], dtype=float)
+        residuals = np.zeros((len(L), *self.data.Y.shape))
+        residuals[:, self._rows, self._nodes] = x
+        C = np.matmul(self._Qz.T, residuals)
+        if self.spec.whitened:
+            F = self._z[:, None] * np.matmul(C, P)
+        else:
+            F = np.matmul(s * np.matmul(C, U), U.swapaxes(-1, -2))
+        solution = SignalSolution(np.empty(0))
+        if want.parts:
+            solution.fit = dot(x, x)
+            solution.prior = dot(x, self._values - x)
+        if want.signals:
+            solution.signals = np.matmul(self._Qz, F)
+        solution.gram = self._gram(F)
+        return solution
+
+
 class CoefficientStep(_SpectralBase):
     r"""Incomplete data, kernel over the observations: conjugate gradients on coefficients.
 
@@ -413,36 +477,34 @@ class ResidualStep(_SpectralBase):
         assert data.mask is not None
         n_nodes = data.Y.shape[1]
         root = self._Qz * np.sqrt(self._z)
-        self._factors, theta, rhs = [], [], []
+        # Nodes with fewer entries than others are filled up with zeros, so that one matrix product
+        # serves all nodes.
+        length = min(int(data.mask.sum(axis=0).max()), len(self._z))
+        self._factors = np.zeros((n_nodes, length, len(self._z)))
+        theta, rhs = np.zeros((2, n_nodes, length))
         for j in range(n_nodes):
             rows = data.mask[:, j]
             # the left singular vectors of the factor are the eigenvectors of the restricted K_z
             V, values, right = np.linalg.svd(root[rows], full_matrices=False)
-            self._factors.append(values[:, None] * right)
-            theta.append(values**2)
-            rhs.append(V.T @ data.Y[rows, j])
-        self._outside = max(float(np.sum(data.Y**2) - sum(v @ v for v in rhs)), 0.0)
-        self._theta, self._rhs = np.concatenate(theta), np.concatenate(rhs)
-        sizes = [len(v) for v in rhs]
-        ends = np.cumsum(sizes)
-        self._slices = [slice(e - k, e) for e, k in zip(ends, sizes, strict=True)]
-        self._node = np.repeat(np.arange(n_nodes), sizes)
+            self._factors[j, : len(values)] = values[:, None] * right
+            theta[j, : len(values)] = values**2
+            rhs[j, : len(values)] = V.T @ data.Y[rows, j]
+        self._factors_t = np.ascontiguousarray(self._factors.swapaxes(-1, -2))
+        self._theta, self._rhs = theta.reshape(-1), rhs.reshape(-1)
+        self._outside = max(float(np.sum(data.Y**2) - self._rhs @ self._rhs), 0.0)
+        self._node = np.repeat(np.arange(n_nodes), length)
         self.tol = tol
-        self.floats_per_point += 6 * len(self._rhs)
+        self.floats_per_point += 6 * len(self._rhs) + 2 * n_nodes * len(self._z)
 
     def _spread(self, x: Array) -> Array:
         """Return ``E_j' x_j`` for all nodes: (G, m, r)."""
-        out = np.empty((len(x), len(self._slices), len(self._z)))
-        for j, (part, E) in enumerate(zip(self._slices, self._factors, strict=True)):
-            out[:, j] = x[:, part] @ E
-        return out
+        by_node = x.reshape(len(x), *self._factors.shape[:2]).swapaxes(0, 1)
+        return np.matmul(by_node, self._factors).swapaxes(0, 1)
 
     def _collect(self, W: Array) -> Array:
         """Return ``E_j w_j`` for all nodes: the adjoint of :meth:`_spread`."""
-        out = np.empty((len(W), len(self._rhs)))
-        for j, (part, E) in enumerate(zip(self._slices, self._factors, strict=True)):
-            out[:, part] = W[:, j] @ E.T
-        return out
+        by_node = np.matmul(W.swapaxes(0, 1), self._factors_t)
+        return by_node.swapaxes(0, 1).reshape(len(W), -1)
 
     def _coupling(self, L: Array, lam: Array, rho: Array) -> tuple[tuple[Array, ...], Array]:
         """Return the arrays :func:`_couple` applies and the prior variances of nodes alone."""

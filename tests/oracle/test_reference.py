@@ -24,6 +24,7 @@ from kgl.solvers.graph_step import graph_step
 from kgl.solvers.reference import dense_objective, dense_signals, gradient_descent_signals
 from kgl.solvers.signal_step import (
     CoefficientStep,
+    DirectStep,
     ResidualStep,
     SignalData,
     SignalStep,
@@ -313,7 +314,8 @@ class Case:
     def steps(self, tol: float) -> list[SignalStep]:
         if self.K_z is None or self.mask is None:
             return [make_signal_step(self.data, self.spec)]
-        return [cls(self.data, self.spec, tol=tol) for cls in (CoefficientStep, ResidualStep)]
+        iterative = [cls(self.data, self.spec, tol=tol) for cls in (CoefficientStep, ResidualStep)]
+        return [DirectStep(self.data, self.spec), *iterative]
 
 
 # Without a ridge the observed entries may not determine the signals, so GL-2step has no mask.
@@ -327,7 +329,7 @@ EXPECTED_STEP = {  # data -> class, by (K_z given, masked)
     (False, False): {"GramStep"},
     (True, False): {"SpectralStep"},
     (False, True): {"RowwiseStep"},
-    (True, True): {"CoefficientStep", "ResidualStep"},
+    (True, True): {"DirectStep", "CoefficientStep", "ResidualStep"},
 }
 
 
@@ -346,6 +348,24 @@ def test_every_signal_step_agrees_with_dense_algebra(model: str, kind: str, mask
     for step in case.steps(tol=1e-10):  # the default, which leaves an error in proportion
         found = step.solve(case.L, case.lam, case.rho, signals=True).signals
         np.testing.assert_allclose(found / size, expected / size, rtol=0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["invertible", "singular", "rbf"])
+@pytest.mark.parametrize("model", [name for name, spec in MODELS.items() if spec.ridge])
+def test_nodes_without_any_observation_get_the_signals_of_dense_algebra(
+    model: str, kind: str
+) -> None:
+    case = Case(model, kind, masked=True)
+    assert case.mask is not None
+    case.mask[:, [0, 2, 5]] = False  # nearly half the nodes, the first among them
+    case.Y = np.where(case.mask, case.Y, 0.0)
+    case.data = SignalData(case.Y, case.mask, case.data.K_x, case.data.K_z)
+    expected = np.stack([case.dense(g) for g in range(len(case.lam))])
+    size = np.abs(expected).max(axis=(1, 2), keepdims=True)
+    for step in [*case.steps(tol=1e-13), make_signal_step(case.data, case.spec)]:
+        found = step.solve(case.L, case.lam, case.rho, signals=True).signals
+        np.testing.assert_allclose(found / size, expected / size, rtol=0.0, atol=1e-8)
+    assert np.abs(expected[:, :, [0, 2, 5]]).max() > 1e-3  # the graph or the kernel reaches them
 
 
 @pytest.mark.parametrize("kind", ["invertible", "singular"])

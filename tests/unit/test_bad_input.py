@@ -268,10 +268,26 @@ def test_psi_and_a_target_contradict_each_other(
 ) -> None:
     with pytest.raises(ValueError, match=r"psi = 0\.1 and a target density .*give one of them"):
         model(psi=0.1, **extra).fit(signals())
-    name, value = next(iter(extra.items()))
-    message = rf"{name} = {value} sets psi, which is an axis of the grid; leave it out"
+
+
+@every_model
+def test_a_grid_takes_psi_or_densities(model: type[GraphLearner]) -> None:
+    message = r"psi = \[0\.1\] and density = 0\.3 were both given; .*give one of them"
     with pytest.raises(ValueError, match=message):
-        fit_grid(model, signals(), **extra)
+        fit_grid(model, signals(), psi=[0.1], density=0.3)
+    message = r"average_degree = 2\.0 sets psi, which is an axis of the grid; leave it out, or give de"
+    with pytest.raises(ValueError, match=message):
+        fit_grid(model, signals(), average_degree=2.0)
+    for value in (0.0, 1.5, np.nan):
+        with pytest.raises(ValueError, match=rf"density = {value:g} must lie in \(0, 1\]; it is"):
+            fit_grid(model, signals(), density=[0.3, value])
+    with pytest.raises(TypeError, match=r"density must be one number, got .*low'"):
+        fit_grid(model, signals(), density="low")
+    with pytest.raises(ValueError, match=r"the grid of density is empty; give at least one"):
+        fit_grid(model, signals(), density=[])
+    if model is not GL:
+        with pytest.raises(ValueError, match=r"log-degree' needs psi.*give psi"):
+            fit_grid(model, signals(), density=0.3, regulariser="log-degree")
 
 
 def test_two_targets_contradict_each_other() -> None:

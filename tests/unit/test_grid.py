@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import kgl
 from kgl import DEFAULT_GRID, GL, KGL, KGLN, KGLO, GL2Step, GridResult, KGLAgnostic, fit_grid
@@ -87,6 +88,78 @@ def test_every_point_is_a_single_fit(
         assert grid.residual[k] < 1e-8
         supports.add(int(np.count_nonzero(grid.weights[k])))
     assert len(supports) > 1  # the points differ
+
+
+@every_model
+@every_data
+def test_densities_in_place_of_psi(model: type[GraphLearner], data: SyntheticData) -> None:
+    side, axes = sides(model, data), axes_of(model)
+    del axes["psi"]
+    densities = [0.6, 0.2]
+    grid = fit_grid(
+        model, data.Y, **side, **axes, density=densities, signals=True, objective=True, chunk_size=3
+    )
+    assert grid.signals is not None
+    assert grid.objective is not None
+    assert list(grid.axes) == [*axes, "density"]
+    assert list(grid.params) == [*axes, "density", "psi"]
+    assert grid.shape == (*(2 for _ in axes), 2)
+    assert np.array_equal(grid.params["density"], np.resize(densities, len(grid)))
+    for k in range(len(grid)):
+        point = grid.point(k)
+        assert list(point) == [*axes, "psi"]
+        own = {name: point[name] for name in axes}
+        aimed = model(**own, density=grid.params["density"][k]).fit(data.Y, **side)
+        rebuilt = grid.estimator(k).fit(data.Y, **side)
+        for single in (aimed, rebuilt):
+            assert single.psi_ == pytest.approx(point["psi"], rel=1e-6)
+            assert same(grid.adjacency(k), single.weights_)
+            assert same(grid.signals[k], single.signals_)
+            assert grid.objective[k] == pytest.approx(single.objective_, rel=1e-8)
+            assert grid.n_iter[k] == single.n_iter_
+        if point.get("rho") != 0.5:  # where the graph shapes the signals, edges may enter together
+            assert np.count_nonzero(grid.adjacency(k)) // 2 == round(grid.params["density"][k] * 21)
+    frame = grid.to_frame()
+    assert list(frame.columns[: len(axes) + 2]) == [*axes, "density", "psi"]
+    assert np.array_equal(frame["psi"], grid.params["psi"])
+
+
+def test_one_density_is_an_axis_of_one() -> None:
+    Y = DATA["full"].Y
+    grid = fit_grid(GL2Step, Y, rho=[0.01, 0.1], density=0.3)
+    assert grid.shape == (2, 1)
+    assert grid.weights is not None
+    assert np.count_nonzero(grid.weights, axis=1).tolist() == [6, 6]
+    seen: list[list[str]] = []
+    bare = fit_grid(
+        GL2Step,
+        Y,
+        rho=[0.01, 0.1],
+        density=0.3,
+        evaluate=lambda chunk: (seen.append(list(chunk.params)), {"psi_": chunk.params["psi"]})[1],
+        keep=False,
+    )
+    assert seen == [["rho", "density", "psi"]]
+    assert same(bare.metrics["psi_"], grid.params["psi"])
+    assert same(bare.params["psi"], grid.params["psi"])
+
+
+def test_a_grid_says_where_no_psi_gives_the_density() -> None:
+    simplex = np.eye(4)
+    message = r"no psi gives a graph of 2 edges at 2 of 3 grid points; the nearest differs by 4 of 6"
+    with pytest.warns(ConvergenceWarning, match=message):
+        fit_grid(GL, simplex, density=[2 / 6, 1.0, 2 / 6])
+
+
+def test_a_density_with_cvxpy_is_counted_exactly() -> None:
+    pytest.importorskip("cvxpy")
+    data = DATA["full"]
+    axes: dict[str, Any] = {"lam": [0.1], "rho": [0.1], "density": [0.2, 0.5]}
+    exact = fit_grid(KGL, data.Y, K_x=data.K_x, **axes)
+    inexact = fit_grid(KGL, data.Y, K_x=data.K_x, **axes, solver="cvxpy")
+    assert np.array_equal(exact.params["psi"], inexact.params["psi"])
+    assert exact.weights is not None
+    assert inexact.weights == pytest.approx(exact.weights, abs=1e-5)
 
 
 @pytest.mark.parametrize("model", [KGLN, KGL])

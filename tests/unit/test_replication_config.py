@@ -193,12 +193,19 @@ def test_no_part_of_a_configuration_takes_unknown_keys_but_those_that_are_open()
         ("protocol.fit.tol", 0, "minimum of 0"),
         ("protocol.fit.solver", "fast", "valid: newton, cvxpy, cvxpy-matrix"),
         ("protocol.fit.backend", "MOSEK", "valid: null, CLARABEL, OSQP, PIQP, SCS"),
+        ("protocol.fit.density", [], "non-empty"),
+        ("protocol.fit.density", [1.5], "maximum of 1"),
+        ("protocol.fit.folds", -1, "minimum of 0"),
+        ("protocol.fit.folds", 2.5, "integer"),
+        ("protocol.score.held_out_density", 0, "minimum of 0"),
         ("protocol.score.best", "all", "valid: replicate, mean"),
         ("protocol.score.aps", "ranks", "valid: weights, scores"),
         ("graph.weights", "normal", "valid: uniform, unit"),
         ("model.style.colour", "blue", "does not match"),
         ("model.estimator", "", "non-empty"),
-        ("data.source", "synthetic", "does not match"),
+        ("data.make", "synthetic", "does not match"),
+        ("data.files", "rain", "valid: swiss, sushi"),
+        ("data.source", "kgl.replication.real.swiss", "valid: auto, real, simulated"),
         ("model.grid.psi", [], "non-empty"),
         ("model.grid.psi", 1.0, "array"),
         ("study.pool", 1, "boolean"),
@@ -322,7 +329,7 @@ def test_an_unknown_key_in_a_file_is_refused_by_key_and_file(
     ("name", "old", "new", "says"),
     [
         ("data/dependent", "noise: 0.01", "noise: -2", ["data.noise = -2", "minimum of 0"]),
-        ("model/gl", "\n  psi: ${grid.psi_fine}", " {}", ["model.grid = {}", "non-empty"]),
+        ("model/gl", "${grid.psi_fine}", "[]", ["model.grid.psi = []", "non-empty"]),
     ],
 )
 def test_impossible_values_in_a_file_are_refused_by_key_and_file(
@@ -445,19 +452,40 @@ def test_every_model_names_an_estimator_with_the_axes_of_its_grid(name: str) -> 
 
 @pytest.mark.parametrize("name", of("data"))
 def test_every_kind_of_data_names_a_source(name: str) -> None:
-    assert callable(resolve(composed_with("data", name).values()["data"]["source"]))
+    assert callable(resolve(composed_with("data", name).values()["data"]["make"]))
 
 
 @pytest.mark.parametrize("name", of("graph"))
 def test_every_family_is_known(name: str) -> None:
     family = composed_with("graph", name).values()["graph"]["family"]
-    assert callable(resolve(family)) if "." in family else family in GRAPH_FAMILIES
+    # the graph of real data comes with them
+    known = (*GRAPH_FAMILIES, "given")
+    assert callable(resolve(family)) if "." in family else family in known
+
+
+@pytest.mark.parametrize("name", of("graph"))
+def test_a_graph_is_given_where_the_data_have_one_and_nowhere_else(name: str) -> None:
+    graph = composed_with("graph", name).values()["graph"]
+    drawn = {"alpha", "weights", "connected", "options"}
+    assert (graph["family"] == "given") == (not drawn & set(graph))
+
+
+@pytest.mark.parametrize("key", ["alpha", "weights", "connected", "options"])
+def test_a_family_that_is_drawn_has_every_key(key: str) -> None:
+    assert f"graph lacks the key {key!r}" in refusal([f"~graph.{key}"])
 
 
 def test_models_can_be_told_apart() -> None:
     models = [composed_with("model", name).values()["model"] for name in of("model")]
-    assert len({model["label"] for model in models}) == len(models)
-    assert len({model["style"]["colour"] for model in models}) == len(models)
+    # variants of one estimator may look alike, as long as no figure has two of them
+    looks = {(m["estimator"], m["label"], m["style"]["colour"]) for m in models}
+    assert len(looks) == len({m["estimator"] for m in models}) >= 7
+    assert len({label for _, label, _ in looks}) == len({c for *_, c in looks}) == len(looks)
+    for name in of("study"):
+        study = composed_with("study", name).values()["study"]
+        for drawn in study.get("models", {}).values():
+            chosen = [composed_with("model", model).values()["model"] for model in drawn]
+            assert len({model["label"] for model in chosen}) == len(drawn)
 
 
 def test_functions_that_are_not_there_are_refused_with_a_remedy() -> None:

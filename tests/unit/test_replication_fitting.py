@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 
 import kgl
-from kgl.laplacian import Array
-from kgl.metrics import aps, density, mse_signals, sse_graph
+from kgl.folds import hold_out
+from kgl.laplacian import Array, adjacency_from_edges
+from kgl.metrics import aps, density, mse_signals, nmi, sse_graph
 from kgl.problem import MODELS
+from kgl.replication import fitting
+from kgl.replication.baselines import kernel_graph
 from kgl.replication.config import ConfigError
-from kgl.replication.fitting import METRICS, fit_cell, grid_points
+from kgl.replication.fitting import METRICS, evaluate, fit_cell, grid_points
 from kgl.replication.sources import build
+from kgl.seeding import stream
 
 #: With the tolerance of the conjugate gradients that estimators have.
 PROTOCOL = {"average": True, "tol": 1e-4, "max_iter": 100, "solver": "newton", "backend": None}
@@ -32,16 +36,20 @@ TABLE: dict[str, tuple[Any, str, list[str]]] = {
 }
 
 
-def make(missing: float, dependent: bool = True) -> dict[str, Array]:
+#: Of METRICS, those that a true graph and no held-out entries give.
+GRAPHS = set(METRICS) - {"nmi", "mse_held"}
+
+
+def make(missing: float, dependent: bool = True, n: int = 15) -> dict[str, Array]:
     graph = {"family": "er", "m": 7, "density": 0.4, "alpha": 10.0, "weights": "uniform"}
     settings = {
-        "source": "kgl.replication.sources.synthetic",
+        "make": "kgl.replication.sources.synthetic",
         "seed": 1,
         "replicates": 2,
         "graph": {**graph, "connected": False, "options": {}},
         "data": {
             "dependent": dependent,
-            "n": 15,
+            "n": n,
             "noise": 0.1,
             "missing": missing,
             "bandwidth": "median_distance",
@@ -85,7 +93,7 @@ def by_hand(name: str, data: dict[str, Array], r: int, **options: Any) -> dict[s
         **options,
     )
     assert grid.scores is not None
-    rows: dict[str, list[float]] = {metric: [] for metric in METRICS}
+    rows: dict[str, list[float]] = {metric: [] for metric in GRAPHS}
     observed = ~np.isnan(data["Y"][r])
     for k in range(len(grid)):
         graph = grid.adjacency(k)
@@ -132,7 +140,7 @@ def test_shapes_and_what_is_kept() -> None:
     assert {k for k in arrays if k.startswith("grid.")} == {"grid.lam", "grid.rho", "grid.psi"}
     assert all(arrays[f"grid.{axis}"].shape == (8,) for axis in AXES)
     rest = {name: values.shape for name, values in arrays.items() if "." not in name}
-    expected = {*METRICS, "n_iter", "converged", "kkt_residual"}
+    expected = {*GRAPHS, "n_iter", "converged", "kkt_residual"}
     assert rest == dict.fromkeys(expected, (2, 8))
     kept = fit_cell(MASKED, spec("KGL", keep=["weights", "signals"]))
     assert kept["weights"].shape == (2, 8, 21)
@@ -144,7 +152,7 @@ def test_data_without_a_kernel_of_observations_have_the_identity() -> None:
     data = make(0.0, dependent=False)
     assert "K_z" not in data
     both, nodes = fit_cell(data, spec("KGL")), fit_cell(data, spec("KGL-N"))
-    for metric in METRICS:
+    for metric in GRAPHS:
         np.testing.assert_allclose(both[metric], nodes[metric], rtol=1e-9)
 
 
@@ -166,8 +174,10 @@ def test_the_protocol_reaches_the_fit(change: dict[str, Any], options: dict[str,
 
 
 def test_a_coarser_signal_step_is_nearly_as_good() -> None:
-    exact = fit_cell(MASKED, spec("KGL"))
-    coarse = fit_cell(MASKED, spec("KGL", fit=PROTOCOL | {"inner_tol": 1e-3}))
+    data = make(0.3, n=50)
+    assert (~np.isnan(data["Y"])).sum(axis=(1, 2)).min() > 200  # fewer are solved exactly
+    exact = fit_cell(data, spec("KGL"))
+    coarse = fit_cell(data, spec("KGL", fit=PROTOCOL | {"inner_tol": 1e-3}))
     assert not np.array_equal(coarse["mse_out"], exact["mse_out"])
     np.testing.assert_allclose(coarse["mse_out"], exact["mse_out"], rtol=0.02)
 
@@ -381,3 +391,273 @@ def test_a_function_may_take_any_axis(mine: str) -> None:
 def test_a_function_that_is_not_there_is_refused(mine: str) -> None:
     with pytest.raises(ConfigError, match=r"model\.estimator .*did you mean 'correlation'\?"):
         fit_cell(FULL, spec(f"{mine}.corelation", grid={"power": [1.0]}))
+
+
+# ------------------------------------------------------------------------ densities in place of psi
+
+TIGHT = PROTOCOL | {"tol": 1e-9, "max_iter": 3000}
+DENSITIES = [0.5, 0.2, 0.35]
+
+
+def by_density(name: str, **changes: Any) -> dict[str, Any]:
+    axes = {axis: AXES[axis] for axis in TABLE[name][1].split() if axis != "psi"}
+    changes = {"grid": {"density": DENSITIES, **axes}, "keep": ["weights"]} | changes
+    return spec(name, **changes)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_every_point_has_the_density_that_it_is_there_for(name: str) -> None:
+    arrays = fit_cell(MASKED, by_density(name))
+    axes = [axis for axis in TABLE[name][1].split() if axis != "psi"]
+    points = [arrays[f"grid.{axis}"].tolist() for axis in (*axes, "density")]
+    # densities vary fastest and in the order of the file, as psi does
+    assert points[-1] == DENSITIES * 2 ** len(axes)
+    if axes:
+        assert points[0] == sorted(points[0])
+    assert arrays["psi"].shape == arrays["sse"].shape == (2, 3 * 2 ** len(axes))
+    edges = (arrays["weights"] > 0).sum(axis=2)
+    missed = np.abs(edges - np.round(np.multiply(points[-1], 21)))
+    # signals and psi are found in turns, so that a graph may settle beside its target
+    assert missed.max() <= (0 if name == "GL" else 2)
+    assert np.mean(missed == 0) > 0.9
+    np.testing.assert_allclose(arrays["density"], edges / 21, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["GL", "GL-2step", "KGL"])
+def test_the_psi_that_was_found_gives_the_same_graph_when_it_is_given(name: str) -> None:
+    found = fit_cell(MASKED, by_density(name, fit=TIGHT))
+    assert found["psi"].min() > 0
+    axes = [axis for axis in TABLE[name][1].split() if axis != "psi"]
+    one = {key: values[:1] for key, values in MASKED.items()}
+    for k in range(found["psi"].shape[1]):
+        grid = {axis: [found[f"grid.{axis}"][k]] for axis in axes} | {"psi": [found["psi"][0, k]]}
+        again = fit_cell(one, spec(name, grid=grid, fit=TIGHT, keep=["weights"]))
+        np.testing.assert_allclose(again["weights"][0, 0], found["weights"][0, k], atol=1e-4)
+    assert len(set(found["psi"][0].round(12))) == found["psi"].shape[1]
+
+
+def test_a_density_alone_is_what_it_is_among_others() -> None:
+    together = fit_cell(MASKED, by_density("KGL-O"))
+    alone = fit_cell(
+        MASKED, by_density("KGL-O", grid=by_density("KGL-O")["grid"] | {"density": [0.2]})
+    )
+    where = together["grid.density"] == 0.2
+    for name in ("psi", "sse", "weights", "mse_out"):
+        np.testing.assert_allclose(alone[name], together[name][:, where], rtol=1e-12)
+
+
+def test_a_grid_has_densities_or_psi_and_not_both() -> None:
+    with pytest.raises(ConfigError, match=r"model\.grid\.psi: GL takes no 'psi'; it takes density"):
+        fit_cell(FULL, spec("GL", grid={"psi": [1.0], "density": [0.3]}))
+
+
+@pytest.mark.parametrize("value", [0.0, -0.3, np.nan])
+def test_densities_that_mean_nothing_are_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="density"):
+        fit_cell(FULL, spec("GL", grid={"density": [0.3, value]}))
+
+
+# ------------------------------------------------------------------------------- held-out entries
+
+FOLDS = {"folds": 3, "density": 0.35}
+
+
+def splits(data: dict[str, Array], r: int) -> list[np.ndarray]:
+    return hold_out(~np.isnan(data["Y"][r]), 3, stream(0, "held-out", r), empty_nodes=True)
+
+
+@pytest.mark.parametrize("name", ["GL-2step", "KGL-N", "KGL-O", "KGL", "KGL-Agnostic"])
+def test_the_held_out_error_is_that_of_entries_left_out_one_fold_at_a_time(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tight = {"tol": PROTOCOL["tol"], "max_iter": 1000, "inner_tol": PROTOCOL["inner_tol"]}
+    monkeypatch.setattr(fitting, "_LOOSE", tight)
+    arrays = fit_cell(MASKED, spec(name, held_out=FOLDS))
+    model, axes, kernels = TABLE[name]
+    for r in range(2):
+        Y = MASKED["Y"][r]
+        errors = []
+        for held in splits(MASKED, r):
+            grid = kgl.fit_grid(
+                model,
+                np.where(held, np.nan, Y),
+                **{k: MASKED[k][r] for k in kernels},
+                **{axis: AXES[axis] for axis in axes.split()},
+                average=True,
+                signals=True,
+            )
+            assert grid.signals is not None
+            errors.append([np.mean((fitted[held] - Y[held]) ** 2) for fitted in grid.signals])
+        np.testing.assert_allclose(arrays["mse_held"][r], np.mean(errors, axis=0), rtol=1e-7)
+    plain = fit_cell(MASKED, spec(name))
+    assert "mse_held" not in plain
+    assert all(np.array_equal(arrays[k], plain[k], equal_nan=True) for k in plain)
+
+
+def test_fits_to_folds_stop_early_and_are_nearly_as_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    loose = fit_cell(MASKED, spec("KGL", held_out=FOLDS))["mse_held"]
+    monkeypatch.setattr(fitting, "_LOOSE", {"tol": 0.0, "max_iter": 1000, "inner_tol": 0.0})
+    tight = fit_cell(MASKED, spec("KGL", held_out=FOLDS))["mse_held"]
+    assert not np.array_equal(loose, tight)
+    np.testing.assert_allclose(loose, tight, rtol=0.1)
+    # a protocol that asks for less than that gets less
+    options = {"tol": 0.5, "max_iter": 1}
+    hasty = fit_cell(MASKED, spec("KGL", held_out=FOLDS, fit=PROTOCOL | options))["mse_held"]
+    assert not np.allclose(hasty, loose, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["GL-2step", "KGL-N", "KGL"])
+def test_values_that_are_held_out_change_no_prediction(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[Array, np.ndarray]] = []
+    error = fitting._error
+
+    def spy(signals: Array | None, Y: Array, where: np.ndarray, n_points: int) -> Array:
+        assert signals is not None
+        seen.append((signals, where))
+        return error(signals, Y, where, n_points)
+
+    monkeypatch.setattr(fitting, "_error", spy)
+    one = {key: values[:1] for key, values in MASKED.items()}
+    first = splits(MASKED, 0)[0]
+    changed = {**one, "Y": np.where(first, one["Y"] + 5.0, one["Y"])}
+    runs = []
+    for data in (one, changed):
+        seen.clear()
+        made = fit_cell(data, spec(name, held_out=FOLDS))
+        # the last calls are those of the three folds
+        runs.append((seen[-3:], made["mse_held"]))
+    (before, error_before), (after, error_after) = runs
+    for k, held in enumerate(splits(MASKED, 0)):
+        assert np.array_equal(before[k][1], held)
+        assert np.array_equal(before[k][0], after[k][0]) is (k == 0)
+    assert (np.abs(error_after - error_before) > 1e-3).all()
+
+
+def test_only_graphs_of_the_density_that_is_compared_are_fitted_to_folds() -> None:
+    arrays = fit_cell(MASKED, by_density("KGL", held_out=FOLDS))
+    compared = arrays["grid.density"] == 0.35
+    assert compared.sum() == 4
+    assert np.isfinite(arrays["mse_held"][:, compared]).all()
+    assert np.isnan(arrays["mse_held"][:, ~compared]).all()
+    every = fit_cell(MASKED, by_density("KGL", held_out=FOLDS | {"density": 0.4}))
+    assert np.isfinite(every["mse_held"]).all()
+    np.testing.assert_allclose(every["mse_held"][:, compared], arrays["mse_held"][:, compared])
+
+
+def test_what_predicts_nothing_has_no_held_out_error(mine: str) -> None:
+    assert np.isnan(fit_cell(MASKED, spec("GL", held_out=FOLDS))["mse_held"]).all()
+    settings = spec(f"{mine}.correlation", grid={"power": [1.0, 2.0]}, held_out=FOLDS)
+    assert np.isnan(fit_cell(MASKED, settings)["mse_held"]).all()
+
+
+def test_a_function_never_sees_what_is_held_out(mine: str) -> None:
+    grid = {"power": [1.0], "ridge": [0.1, 1.0]}
+    arrays = fit_cell(MASKED, spec(f"{mine}.smoother", grid=grid, held_out=FOLDS))
+    function = sys.modules[mine].smoother
+    for r in range(2):
+        Y, kernels = MASKED["Y"][r], {name: MASKED[name][r] for name in ("K_x", "K_z")}
+        for k, ridge in enumerate(grid["ridge"]):
+            errors = []
+            for held in splits(MASKED, r):
+                _, fitted = function(np.where(held, np.nan, Y), **kernels, power=1.0, ridge=ridge)
+                errors.append(np.mean((fitted[held] - Y[held]) ** 2))
+            assert arrays["mse_held"][r, k] == pytest.approx(np.mean(errors))
+
+
+# ----------------------------------------------------------------- groups, kernels, and empty nodes
+
+KINDS = np.array(["a", "a", "b", "b", "b", "c", "c"])
+GROUPED = {k: v for k, v in MASKED.items() if k != "W"} | {"groups": np.stack([KINDS, KINDS[::-1]])}
+
+
+def test_clusters_are_compared_with_groups_where_no_graph_is_known() -> None:
+    lines: list[str] = []
+    arrays = fit_cell(GROUPED, spec("KGL", keep=["weights"]), lines.append)
+    assert not {"aps_weights", "aps_scores", "sse"} & set(arrays)
+    plain = fit_cell(MASKED, spec("KGL"))
+    assert "nmi" not in plain
+    np.testing.assert_array_equal(arrays["mse_out"], plain["mse_out"])
+    for r in range(2):
+        for k, edges in enumerate(arrays["weights"][r]):
+            expected = nmi(GROUPED["groups"][r], adjacency_from_edges(edges), seed=r)
+            assert arrays["nmi"][r, k] == pytest.approx(expected)
+    assert np.ptp(arrays["nmi"]) > 0
+    assert any(f"best NMI {arrays['nmi'][0].max():.3f};" in line for line in lines)
+
+
+def test_clusters_are_found_from_the_seed_that_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def seeded(groups: Array, W: Array, seed: int) -> float:
+        asked.append(seed)
+        return 0.5
+
+    monkeypatch.setattr(fitting, "nmi", seeded)
+    truth = {name: values[0] for name, values in GROUPED.items()}
+    evaluate(np.ones((2, 21)), np.ones((2, 21)), None, truth, 7)
+    assert asked == [7, 7]
+    asked.clear()
+    fit_cell(GROUPED, spec("GL"))
+    assert asked == [0, 0, 1, 1]
+
+
+def test_errors_of_entries_that_nobody_knows_are_not_worked_out() -> None:
+    unknown = {**GROUPED, "Y_full": GROUPED["Y"]}
+    arrays = fit_cell(unknown, spec("KGL"))
+    assert np.isnan(arrays["mse_out"]).all()
+    assert np.isfinite(arrays["mse_in"]).all()
+
+
+KERNEL = "kgl.replication.baselines.kernel_graph"
+
+
+def test_a_model_without_hyperparameters_has_one_point_and_no_axis() -> None:
+    arrays = fit_cell(MASKED, spec(KERNEL, keep=["weights"], held_out=FOLDS))
+    assert not [name for name in arrays if name.startswith("grid.")]
+    assert arrays["sse"].shape == (2, 1)
+    for r in range(2):
+        W = np.where(np.eye(7) > 0, 0.0, np.maximum(MASKED["K_x"][r], 0.0))
+        expected = 7 * W / W.sum()
+        np.testing.assert_allclose(arrays["weights"][r, 0], expected[np.triu_indices(7, 1)])
+        assert arrays["sse"][r, 0] == pytest.approx(sse_graph(MASKED["W"][r], expected))
+
+
+def test_a_kernel_taken_for_a_graph_keeps_its_heaviest_pairs() -> None:
+    K_x = np.array(
+        [[5.0, 0.4, 0.3, -0.9], [0.4, 5.0, 0.2, 0.1], [0.3, 0.2, 5.0, 0.0], [-0.9, 0.1, 0.0, 5.0]]
+    )
+    before = K_x.copy()
+    every = kernel_graph(np.full((2, 4), np.nan), K_x=K_x)
+    assert every.sum() == pytest.approx(4.0)
+    np.testing.assert_allclose(every / every[0, 1], np.maximum(K_x - 5 * np.eye(4), 0.0) / 0.4)
+    for density_, kept in ((1 / 6, 1), (0.3, 2), (0.5, 3), (0.01, 1)):
+        W = kernel_graph(np.zeros((2, 4)), K_x=K_x, density=density_)
+        assert np.count_nonzero(np.triu(W)) == kept
+        assert W[0, 1] == W.max() > 0
+        assert W.sum() == pytest.approx(4.0)
+    assert not kernel_graph(np.zeros((1, 3)), K_x=np.eye(3)).any()
+    np.testing.assert_array_equal(K_x, before)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_node_of_which_nothing_is_known_is_allowed(name: str) -> None:
+    Y = MASKED["Y"].copy()
+    Y[:, :, 3] = np.nan
+    arrays = fit_cell({**MASKED, "Y": Y}, spec(name, keep=["signals", "weights"], held_out=FOLDS))
+    assert np.isfinite(arrays["weights"]).all()
+    if name == "GL":
+        return
+    assert np.isfinite(arrays["mse_out"]).all()
+    assert np.isfinite(arrays["mse_held"]).all()
+    # its kernel, or else the graph, tells something of it
+    zero = name == "GL-2step"
+    assert (np.abs(arrays["signals"][..., 3]).max() > 1e-3) or zero
+
+
+def test_a_row_of_which_nothing_is_known_is_refused() -> None:
+    Y = MASKED["Y"].copy()
+    Y[:, 2] = np.nan
+    with pytest.raises(ValueError, match="row 2 of Y has no observed entry"):
+        fit_cell({**MASKED, "Y": Y}, spec("KGL"))

@@ -16,7 +16,7 @@ from kgl.replication.scoring import score_study
 from kgl.replication.sources import build
 
 DATA = {
-    "source": "kgl.replication.sources.synthetic",
+    "make": "kgl.replication.sources.synthetic",
     "seed": 0,
     "replicates": 2,
     "graph": {

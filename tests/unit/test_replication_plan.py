@@ -379,7 +379,7 @@ def test_a_model_and_a_family_of_ones_own_are_a_file_and_a_word_each() -> None:
         ("model.estimator=KGLX", ["'KGLX' is no model", "KGL-Agnostic"]),
         ("model.estimator=experiments.nosuch.fit", ["no such module"]),
         ("graph.family=sbn", ["'sbn' is no family", "sbm"]),
-        ("data.source=kgl.replication.sources.real", ["has no 'real'", "synthetic"]),
+        ("data.make=kgl.replication.sources.real", ["has no 'real'", "synthetic"]),
     ],
 )
 def test_names_that_lead_nowhere_are_refused_before_any_work(
@@ -458,7 +458,7 @@ from kgl.replication.jobs import data_job
 graph = {"m": 6, "density": 0.5, "alpha": 10.0, "weights": "uniform", "connected": True}
 data = {"n": 8, "noise": 0.1, "missing": 0.2, "bandwidth": "median_distance", "dependent": True}
 for family in ("sbm", "er", "ba"):
-    settings = {"source": "kgl.replication.sources.synthetic", "seed": 0, "replicates": 1}
+    settings = {"make": "kgl.replication.sources.synthetic", "seed": 0, "replicates": 1}
     settings |= {"graph": {**graph, "family": family, "options": {}}, "data": data}
     data_job(settings, work / "data.npz", work / "log")
 seen["data"] = loaded()

@@ -9,9 +9,18 @@ import pandas as pd
 import pytest
 
 from kgl.laplacian import Array
-from kgl.replication.scoring import CRITERIA, METRICS, best_points, score_study, summarise
+from kgl.replication.scoring import (
+    CRITERIA,
+    HELD_OUT,
+    METRICS,
+    best_points,
+    score_study,
+    summarise,
+)
 
 PLAIN = {"aps": "weights", "best": "replicate"}
+#: What a true graph and no held-out entries give.
+GRAPHS = set(METRICS) - {"nmi", "mse_held"}
 LABELS = {
     "graph": "er",
     "data": "dependent",
@@ -47,7 +56,7 @@ NO_SIGNALS = {
 def table_of(
     arrays: dict[str, Array] = ARRAYS,
     labels: dict[str, Any] | None = None,
-    **score: str,
+    **score: Any,
 ) -> pd.DataFrame:
     return score_study("fig3", [(LABELS | (labels or {}), arrays)], PLAIN | score)
 
@@ -91,8 +100,8 @@ def test_columns_and_rows() -> None:
     # every criterion, replicate and metric once
     assert len(table) == 3 * 2 * 9
     assert not table.duplicated(["selected_by", "replicate", "metric"]).any()
-    assert set(table["selected_by"]) == set(CRITERIA)
-    assert set(table["metric"]) == set(METRICS)
+    assert set(table["selected_by"]) == set(CRITERIA) - {"nmi"}
+    assert set(table["metric"]) == GRAPHS
     for name, value in {"study": "fig3", **LABELS}.items():
         assert set(table[name]) == {value}
     assert table["rho"].isna().all()  # the model has none
@@ -150,7 +159,7 @@ def test_one_point_for_all_replicates_where_the_protocol_says_so() -> None:
 def test_models_without_signals_have_no_rows_of_nothing() -> None:
     table = table_of(NO_SIGNALS)
     assert set(table["selected_by"]) == {"aps", "sse"}
-    assert set(table["metric"]) == set(METRICS) - {"mse_in", "mse_out"}
+    assert set(table["metric"]) == GRAPHS - {"mse_in", "mse_out"}
     assert len(table) == 2 * 2 * 7
     assert table["value"].notna().all()
 
@@ -158,7 +167,7 @@ def test_models_without_signals_have_no_rows_of_nothing() -> None:
 def test_complete_data_have_errors_inside_alone() -> None:
     table = table_of(ARRAYS | {"mse_out": np.full((2, 6), np.nan)})
     assert set(table["selected_by"]) == {"aps", "sse"}
-    assert set(table["metric"]) == set(METRICS) - {"mse_out"}
+    assert set(table["metric"]) == GRAPHS - {"mse_out"}
 
 
 def test_a_replicate_without_withheld_entries_is_left_out_alone() -> None:
@@ -181,7 +190,7 @@ def test_of_equal_points_the_one_inside_the_grid_is_taken() -> None:
 
 def test_a_function_without_a_certificate_has_no_rows_for_it() -> None:
     table = table_of(ARRAYS | {"kkt_residual": np.full((2, 6), np.nan)})
-    assert set(table["metric"]) == set(METRICS) - {"kkt_residual"}
+    assert set(table["metric"]) == GRAPHS - {"kkt_residual"}
 
 
 def test_cells_stand_one_under_the_other_and_an_axis_of_ones_own_has_a_column() -> None:
@@ -195,6 +204,134 @@ def test_cells_stand_one_under_the_other_and_an_axis_of_ones_own_has_a_column() 
     assert mine[["lam", "rho", "psi"]].isna().all(axis=None)
     assert set(mine[mine["selected_by"] == "aps"]["width"]) == {2.0, 1.0}
     assert table[table["model"] == "kgl"]["width"].isna().all()
+
+
+# ------------------------------------------------------------------------ choices without the truth
+
+FOLDS: dict[str, Any] = {"folds": 3, "held_out_density": 0.1}
+HELD = np.array([[5.0, 4.0, 3.0, 2.0, 1.0, 0.5], [0.1, 1.0, 1.5, 3.0, 4.0, 5.0]])
+
+
+def test_held_out_entries_choose_a_point_beside_the_truth() -> None:
+    table = table_of(ARRAYS | {"mse_held": HELD}, **FOLDS)
+    assert set(table["selected_by"]) == {"aps", "sse", "mse_out", HELD_OUT}
+    # the last point of the first replicate, the first of the second
+    assert values(table, "mse_held", HELD_OUT) == [0.5, 0.1]
+    assert values(table, "aps", HELD_OUT) == [0.3, 0.1]
+    assert values(table, "density", HELD_OUT) == [0.5, 0.5]
+    # which leaves the other choices alone
+    others = table[(table["selected_by"] != HELD_OUT) & (table["metric"] != "mse_held")]
+    assert others.reset_index(drop=True).equals(table_of())
+
+
+def test_without_folds_nothing_is_chosen_by_held_out_entries() -> None:
+    assert HELD_OUT not in set(table_of(ARRAYS | {"mse_held": HELD})["selected_by"])
+    assert HELD_OUT not in set(table_of(ARRAYS | {"mse_held": HELD}, folds=0)["selected_by"])
+
+
+def test_one_point_for_all_replicates_by_held_out_entries() -> None:
+    table = table_of(ARRAYS | {"mse_held": HELD}, **FOLDS, best="mean")
+    best = int(np.argmin(HELD.mean(axis=0)))
+    assert best not in np.argmin(HELD, axis=1)
+    assert values(table, "mse_held", HELD_OUT) == HELD[:, best].tolist()
+
+
+DENSE = {k: v for k, v in ARRAYS.items() if k != "grid.psi"} | {
+    "grid.density": np.array([0.1, 0.2, 0.1, 0.2, 0.1, 0.2]),
+    "psi": np.arange(12.0).reshape(2, 6),
+}
+
+
+def test_other_densities_are_never_chosen_by_held_out_entries() -> None:
+    # the better points have no error, since they are not compared
+    held = np.where(DENSE["grid.density"] == 0.1, HELD, np.nan)
+    table = table_of(DENSE | {"mse_held": held}, **FOLDS)
+    chosen = table[table["selected_by"] == HELD_OUT]
+    assert set(chosen["density"]) == {0.1}
+    assert values(table, "mse_held", HELD_OUT) == [1.0, 0.1]
+    assert set(table[table["selected_by"] == "aps"]["density"]) == {0.1, 0.2}
+
+
+def test_the_psi_of_a_density_is_written_beside_it() -> None:
+    table = table_of(DENSE)
+    points = table[table["metric"] == "aps"].set_index(["selected_by", "replicate"])
+    assert points.loc[("aps", 0), ["lam", "density", "psi"]].tolist() == [2.0, 0.1, 2.0]
+    assert points.loc[("aps", 1), ["lam", "density", "psi"]].tolist() == [1.0, 0.2, 7.0]
+
+
+def test_a_model_that_predicts_nothing_is_taken_at_the_one_graph_that_there_is_to_compare() -> None:
+    arrays = {k: v[..., :2] for k, v in DENSE.items() if k != "grid.lam"}
+    nothing = np.full((2, 2), np.nan)
+    table = table_of(arrays | {"mse_held": nothing}, **FOLDS)
+    chosen = table[table["selected_by"] == HELD_OUT]
+    assert set(chosen["density"]) == {0.1}
+    assert values(table, "aps", HELD_OUT) == [0.1, 0.1]
+    assert values(table, "sse", HELD_OUT) == [0.5, 0.5]
+    # it does not matter whether the fit says that there is no error, or nothing
+    assert table_of(arrays, **FOLDS).equals(table)
+    # a truth still chooses the other density
+    assert values(table, "aps", "aps") == [0.2, 0.8]
+
+
+def test_of_several_graphs_a_model_that_predicts_nothing_chooses_none() -> None:
+    several = table_of(DENSE | {"mse_held": np.full((2, 6), np.nan)}, **FOLDS)
+    assert HELD_OUT not in set(several["selected_by"])
+    psi = {k: v for k, v in ARRAYS.items() if k != "grid.lam"}
+    assert HELD_OUT not in set(table_of(psi, **FOLDS)["selected_by"])
+    # a density that is not in the grid leaves several too
+    arrays = {k: v[..., :2] for k, v in DENSE.items() if k != "grid.lam"}
+    assert HELD_OUT not in set(table_of(arrays, **FOLDS | {"held_out_density": 0.3})["selected_by"])
+
+
+def test_a_replicate_without_held_out_errors_is_left_out_alone() -> None:
+    held = HELD.copy()
+    held[0] = np.nan
+    table = table_of(ARRAYS | {"mse_held": held}, **FOLDS)
+    assert set(table[table["selected_by"] == HELD_OUT]["replicate"]) == {1}
+
+
+GROUPS = {
+    k: v for k, v in ARRAYS.items() if k not in ("aps_weights", "aps_scores", "sse", "mse_out")
+} | {"nmi": ARRAYS["aps_weights"]}
+
+
+def test_groups_choose_where_no_graph_is_known() -> None:
+    table = table_of(GROUPS)
+    assert set(table["selected_by"]) == {"nmi"}
+    assert "aps" not in set(table["metric"])
+    assert values(table, "nmi", "nmi") == [0.9, 0.8]
+    means = summarise(table, ["nmi", "density"]).set_index("metric")["mean"]
+    assert means["density"] == pytest.approx((0.2 + 0.4) / 2)
+
+
+def test_a_model_without_hyperparameters_has_one_choice_and_no_edge() -> None:
+    one = {k: v[:, 2:3] for k, v in ARRAYS.items() if not k.startswith("grid.")}
+    table = table_of(one, **FOLDS)
+    assert set(table["at_edge"]) == {""}
+    assert table[["lam", "rho", "psi"]].isna().all(axis=None)
+    assert values(table, "aps", "aps") == values(table, "aps", HELD_OUT) == [0.9, 0.6]
+
+
+def test_a_summary_may_take_all_metrics_at_one_choice() -> None:
+    table = table_of(ARRAYS | {"mse_held": HELD}, **FOLDS)
+    summary = summarise(table, ["aps", "sse", "density"], selected_by=HELD_OUT)
+    assert summary["mean"].tolist() == pytest.approx([(0.3 + 0.1) / 2, (0.4 + 0.5) / 2, 0.5])
+    assert summarise(table, ["aps"])["mean"].item() == pytest.approx((0.9 + 0.8) / 2)
+
+
+def test_every_swept_key_keeps_cells_apart() -> None:
+    keys = list(LABELS)
+    cells = []
+    for scale in ("none", "standard"):
+        labels: dict[str, Any] = {k: LABELS[k] for k in keys[:-1]} | {
+            "scale": scale,
+            "model": "kgl",
+        }
+        cells.append((labels, ARRAYS if scale == "none" else ARRAYS | {"aps_weights": HELD / 10}))
+    summary = summarise(score_study("fig3", cells, PLAIN), ["aps"])
+    assert summary["scale"].tolist() == ["none", "standard"]
+    assert summary["mean"].tolist() == pytest.approx([0.85, 0.5])
+    assert set(summary["runs"]) == {2}
 
 
 # ---------------------------------------------------------------------------------- the summary

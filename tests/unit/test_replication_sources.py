@@ -28,7 +28,7 @@ DATA = {"dependent": True, "n": 14, "noise": 0.2, "missing": 0.3, "bandwidth": "
 
 def settings(graph: dict[str, Any] | None = None, **data: Any) -> dict[str, Any]:
     return {
-        "source": "kgl.replication.sources.synthetic",
+        "make": "kgl.replication.sources.synthetic",
         "seed": 5,
         "replicates": 3,
         "graph": GRAPH | (graph or {}),
@@ -161,7 +161,7 @@ def test_a_family_is_found_by_its_path(mine: str) -> None:
 
 
 def test_a_source_is_found_by_its_path(mine: str) -> None:
-    arrays = build({**settings(), "source": f"{mine}.counting"})
+    arrays = build({**settings(), "make": f"{mine}.counting"})
     assert arrays["Y"].shape == (3, 14, 9)
     assert arrays["Y"][:, 0, 0].tolist() == [0.0, 1.0, 2.0]
     assert "K_z" not in arrays
@@ -170,7 +170,7 @@ def test_a_source_is_found_by_its_path(mine: str) -> None:
 def test_what_is_not_there_is_refused_by_name(mine: str) -> None:
     with pytest.raises(ConfigError, match=r"graph family .*did you mean 'ring'\?"):
         build(settings({"family": f"{mine}.rings"}))
-    with pytest.raises(ConfigError, match=r"data\.source .*did you mean 'counting'\?"):
-        build({**settings(), "source": f"{mine}.count"})
+    with pytest.raises(ConfigError, match=r"data\.make .*did you mean 'counting'\?"):
+        build({**settings(), "make": f"{mine}.count"})
     with pytest.raises(ValueError, match="unknown graph family 'sbn'"):
         build(settings({"family": "sbn"}))

@@ -163,6 +163,33 @@ def test_the_choice_minimises_the_error_recomputed_by_hand(
     assert np.ptp(mean) > 1e-3
 
 
+@pytest.mark.parametrize("target", [{"density": 0.25}, {"average_degree": 1.75}])
+def test_without_psi_errors_are_those_of_graphs_with_the_density(target: dict[str, float]) -> None:
+    axes = {"lam": AXES["lam"], "rho": AXES["rho"]}
+    found = select_held_out(KGL, MASKED.Y, **SIDE, **axes, n_folds=3, seed=5, **target)
+    errors = errors_by_hand(KGL, MASKED.Y, axes, 3, 5, SIDE, density=7 / 28)
+    assert found.mse == pytest.approx(errors.mean(axis=0), rel=1e-6)
+    points = np.array(list(product(*axes.values())))
+    assert list(found.grid_params) == ["lam", "rho", "density"]
+    assert np.array_equal(found.grid_params["lam"], points[:, 0])
+    assert np.array_equal(found.grid_params["rho"], points[:, 1])
+    assert found.grid_params["density"] == pytest.approx(np.full(6, 0.25))
+    best = points[np.argmin(found.mse)]
+    assert (found.params["lam"], found.params["rho"]) == tuple(best)
+    assert n_edges(found.estimator.weights_) == 7
+    assert found.params["psi"] == found.estimator.psi_
+
+
+def test_points_that_cannot_have_the_density_are_no_news(recwarn: pytest.WarningsRecorder) -> None:
+    Y = np.tile(DATA.Y[:, :1], (1, 8)) + 1e-3 * np.arange(24)[:, None]  # eight identical nodes
+    fit_grid(KGLN, Y, lam=[0.1], rho=[0.1], density=0.3)
+    assert any("no psi gives" in str(w.message) for w in recwarn)
+    recwarn.clear()
+    select_held_out(KGLN, Y, lam=[0.1], rho=[0.1], n_folds=3, seed=1)
+    said = [w for w in recwarn if "no psi gives" in str(w.message)]
+    assert len(said) == 1  # of the final fit, not of the folds
+
+
 @pytest.mark.parametrize("edges", [5, 14])
 def test_the_density_is_reached_on_all_data(edges: int) -> None:
     found = select_held_out(KGLO, DATA.Y, K_z=DATA.K_z, **AXES, n_folds=3, density=edges / 28)

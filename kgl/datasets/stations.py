@@ -1,4 +1,4 @@
-"""Data sets with side information, for examples."""
+"""Simulated temperatures at made-up weather stations, for examples."""
 
 from __future__ import annotations
 

@@ -1,0 +1,216 @@
+"""Monthly mean temperatures at 89 Swiss stations, normals of 1981-2010 (MeteoSwiss)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgl._optional import import_optional
+from kgl.datasets.files import DATA_SETS, real_or_none, sha256
+from kgl.laplacian import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["MONTHS", "Swiss", "load_swiss"]
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+#: A station of the table of names may lie this far (km) from where the data have it: stations
+#: were moved, the farthest by 1.5 km, between the two editions.
+_FARTHEST = 5.0
+
+
+@dataclass(frozen=True, eq=False)
+class Swiss:
+    """Monthly temperatures at weather stations, with the stations' altitude and position.
+
+    Attributes
+    ----------
+    temperature : DataFrame (12 months, 89 stations)
+        Mean temperature in degrees Celsius, not centred.
+    x : DataFrame (89, 3)
+        ``altitude`` in metres, ``latitude`` and ``longitude`` in degrees.
+    z : DataFrame (12, 1)
+        ``month``, 1.0 to 12.0.
+    simulated : bool
+        Whether this is the stand-in and not the real data.
+    origin : str
+        Where the data come from, in one line.
+    """
+
+    temperature: pd.DataFrame
+    x: pd.DataFrame
+    z: pd.DataFrame
+    simulated: bool
+    origin: str
+
+    @property
+    def Y(self) -> pd.DataFrame:
+        """Temperatures less the mean over the stations of each month: the paper's signals."""
+        return self.temperature.sub(self.temperature.mean(axis=1), axis=0)
+
+
+def assemble(
+    temperature: Array,
+    altitude: Array,
+    places: Array,
+    names: list[str],
+    *,
+    simulated: bool,
+    origin: str,
+) -> Swiss:
+    """Put arrays (temperatures stations x months, latitude and longitude) into a `Swiss`."""
+    pd = import_optional("pandas", "data", "load_swiss")
+    stations = pd.Index(names, name="station")
+    months = pd.Index(MONTHS, name="month")
+    return Swiss(
+        temperature=pd.DataFrame(temperature.T, index=months, columns=stations),
+        x=pd.DataFrame(
+            {"altitude": altitude, "latitude": places[:, 0], "longitude": places[:, 1]},
+            index=stations,
+        ),
+        z=pd.DataFrame({"month": np.arange(1.0, 13.0)}, index=months),
+        simulated=simulated,
+        origin=origin,
+    )
+
+
+# ------------------------------------------------------------------------------------ files
+
+
+def read_temperature(path: Path, stations: int = 89) -> tuple[Array, Array, Array]:
+    """Read temperatures (stations x 12), altitudes and positions from the MATLAB file."""
+    loadmat: Any = import_optional("scipy.io", "data", "load_swiss").loadmat
+    content = loadmat(path)
+    wanted = {"temp_records": 12, "altitude": 1, "coordinates": 2}
+    arrays = []
+    for name, columns in wanted.items():
+        if name not in content:
+            raise ValueError(f"{path} has no variable {name}; it is not the expected file")
+        # altitudes are stored as uint16, in which differences would wrap around
+        array = np.asarray(content[name], dtype=float)
+        if array.shape != (stations, columns):
+            raise ValueError(f"{name} in {path} is {array.shape}, expected {(stations, columns)}")
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            i, j = bad[0]
+            raise ValueError(f"{name}[{i}, {j}] in {path} is {array[i, j]}, expected a number")
+        arrays.append(array)
+    temperature, altitude, places = arrays
+    return temperature, altitude[:, 0], places
+
+
+def to_wgs84(east: Array, north: Array) -> Array:
+    """Latitude and longitude in degrees of Swiss LV03 coordinates in metres.
+
+    By swisstopo's approximate formulas, which are good to about a metre.
+
+    Examples
+    --------
+    >>> to_wgs84(np.array([700000.0]), np.array([100000.0])).round(5)
+    array([[46.04413,  8.7305 ]])
+    """
+    y, x = (east - 600000.0) / 1e6, (north - 200000.0) / 1e6
+    longitude = 2.6779094 + 4.728982 * y + 0.791484 * y * x + 0.1306 * y * x**2 - 0.0436 * y**3
+    latitude = (
+        16.9023892
+        + 3.238272 * x
+        - 0.270978 * y**2
+        - 0.002528 * x**2
+        - 0.0447 * y**2 * x
+        - 0.0140 * x**3
+    )
+    return np.asarray(np.column_stack([latitude, longitude]) * (100 / 36))
+
+
+def read_stations(path: Path) -> tuple[list[str], Array]:
+    """Read names and positions (latitude, longitude) of stations from MeteoSwiss's table."""
+    names: list[str] = []
+    metres: list[tuple[float, float]] = []
+    columns = 0  # there are lines of text above the header
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+        fields = line.rstrip("\r").split("\t")
+        if fields[0] == "Station":
+            columns = len(fields)
+        elif columns and fields != [""]:
+            place = re.fullmatch(r"(\d{5,6}) / (\d{5,6})", "".join(fields[2:3]))
+            if place is None or len(fields) != columns:
+                raise ValueError(
+                    f"{path}, line {number}: expected {columns} columns, the third like "
+                    f"'600000 / 200000', got {line!r:.80}"
+                )
+            names.append(fields[0])
+            metres.append((float(place[1]), float(place[2])))
+    if not names:
+        raise ValueError(f"{path} has no line that begins with 'Station', or none after it")
+    east, north = np.array(metres).T
+    return names, to_wgs84(east, north)
+
+
+def match_names(places: Array, names: list[str], known: Array) -> list[str]:
+    """Name each position by the nearest known one; no name twice, none from far away."""
+    # kilometres on the plane that touches Switzerland: it is small
+    km = np.array([111.2, 111.2 * np.cos(np.deg2rad(46.8))])
+    distance = np.linalg.norm((places[:, None] - known) * km, axis=2)
+    nearest = distance.argmin(axis=1)
+    taken: dict[int, int] = {}
+    for k, j in enumerate(nearest.tolist()):
+        if distance[k, j] > _FARTHEST:
+            raise ValueError(
+                f"station {k + 1} lies {distance[k, j]:.1f} km from the nearest station of the "
+                f"table, {names[j]}; delete the table to number the stations instead"
+            )
+        if j in taken:
+            raise ValueError(f"stations {taken[j] + 1} and {k + 1} are both nearest to {names[j]}")
+        taken[j] = k
+    return [names[j] for j in nearest]
+
+
+# ------------------------------------------------------------------------------------ loader
+
+
+def load_swiss(*, source: str = "auto") -> Swiss:
+    """Load the monthly mean temperatures at 89 Swiss stations, normals of 1981-2010.
+
+    Parameters
+    ----------
+    source : {"auto", "real", "simulated"}
+        ``"real"`` finds or downloads the files, see `find`, and raises `DataUnavailableError` where
+        they are not to be had; ``"auto"`` warns then and returns the stand-in; ``"simulated"`` is
+        the stand-in, ``simulate_swiss()``.
+
+    Returns
+    -------
+    Swiss
+
+    Notes
+    -----
+    Source: MeteoSwiss. Station names are matched by position from a later table of MeteoSwiss;
+    without that file, stations are called "station 01", "station 02", ...
+
+    Examples
+    --------
+    >>> data = load_swiss(source="simulated")
+    >>> data.Y.shape, data.simulated
+    ((12, 89), True)
+    """
+    folder = real_or_none("swiss", source)
+    if folder is None:
+        from kgl.datasets.standin import simulate_swiss  # here, because it imports Swiss
+
+        return simulate_swiss()
+    main, table = (folder / file.name for file in DATA_SETS["swiss"].files)
+    temperature, altitude, places = read_temperature(main)
+    origin = f"MeteoSwiss normals 1981-2010, {main.name} (sha256 {sha256(main)[:12]})"
+    if table.is_file():
+        names = match_names(places, *read_stations(table))
+        origin += f", names from {table.name} (sha256 {sha256(table)[:12]})"
+    else:
+        names = [f"station {k:02d}" for k in range(1, len(altitude) + 1)]
+        origin += ", without station names"
+    return assemble(temperature, altitude, places, names, simulated=False, origin=origin)
