@@ -35,7 +35,9 @@ PARAMETERS = {
     ),
     "density": (
         "float in (0, 1]",
-        "Share of pairs that are edges, instead of psi. 0.3 where nothing else is given.",
+        "Share of pairs that are edges, instead of psi: met to the edge up to 32 nodes, to one "
+        "pair in 500 beyond, or else as nearly as some psi allows. 0.3 where nothing else is "
+        "given.",
     ),
     "average_degree": ("float", "Neighbours per node on average, instead of psi or a density."),
     "kernel_x": (

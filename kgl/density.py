@@ -20,7 +20,7 @@ __all__ = ["fit_edges", "warn_if_missed"]
 #: Fits at most, besides the first, where the first psi does not give the number of edges.
 MAX_FITS = 20
 #: Fits after which a number of edges that calls for no warning is near enough.
-PATIENCE = 8
+PATIENCE = 6
 #: Width of a bracket, in log psi, at which a search by whole fits ends.
 NARROW = 1e-4
 #: Smallest psi that such a search tries, relative to the first.

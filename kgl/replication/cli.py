@@ -3,7 +3,7 @@
 ``python -m kgl graph=er data=dependent model=kgl data.noise=0.5`` fits one cell, prints its scores
 and writes them to a directory of its own; ``python -m kgl -m model=kgl,kglo data.noise=0,1`` fits
 one for each combination, with one table for all. The value that Hydra's optimisers see is the
-mean APS.
+mean APS, or the mean NMI where the truth is groups.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from kgl.replication.sources import build
 
 __all__ = ["Gather", "main", "run"]
 
-_SHOWN = ["aps", "sse", "mse_out", "density"]
+_SHOWN = ["aps", "sse", "nmi", "mse_out", "density"]
 
 
 def run(composed: Composed, directory: Path) -> float:
-    """Fit the cell of a configuration, write and print its scores, return the mean APS."""
+    """Fit the cell of a configuration, write and print its scores, return the mean APS or NMI."""
     values = composed.values()
     if values.get("study") is not None:
         study = composed.choices["study"]
@@ -39,14 +39,15 @@ def run(composed: Composed, directory: Path) -> float:
     cell = single_cell(values, str(choices["graph"]), str(choices["data"]), str(choices["model"]))
     print(f"{cell.name}: writing to {directory}")
     arrays = fit_cell(build(cell.data), cell.fit, print)
-    score = values["protocol"]["score"]
-    table = score_study("one-off", [(cell.labels, arrays)], score)
+    score, folds = values["protocol"]["score"], values["protocol"]["fit"]["folds"]
+    table = score_study("one-off", [(cell.labels, arrays)], {**score, "folds": folds})
     metrics = [metric for metric in _SHOWN if metric in set(table["metric"])]
     summary = summarise(table, metrics)
     save_table(directory / "table.parquet", table, {"data": cell.data, "fit": cell.fit})
     save_csv(directory / "summary.csv", summary)
     print(summary[["metric", "mean", "p05", "p95", "runs"]].to_string(index=False))
-    best = table[(table["metric"] == "aps") & (table["selected_by"] == "aps")]
+    goal = next(metric for metric in ("aps", "nmi") if metric in metrics)
+    best = table[(table["metric"] == goal) & (table["selected_by"] == goal)]
     return float(best["value"].mean())
 
 

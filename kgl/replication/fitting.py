@@ -104,7 +104,8 @@ def fit_cell(
     data : dict of arrays
         From :func:`kgl.replication.sources.build`, replicates along the first axis.
     spec : dict
-        ``estimator``, ``grid``, ``options``, ``fit`` (the protocol) and ``keep``; and, for a choice
+        ``estimator``, ``grid``, ``options``, ``fit`` (the protocol) and ``keep``; a density to
+        ``cut`` learned graphs to, their heaviest edges being kept; and, for a choice
         without the truth, ``held_out``: a number of ``folds``, and the ``density`` of the graphs
         that are compared where densities set psi.
     report : callable
@@ -170,6 +171,8 @@ def _fit_replicate(
     replicate: int,
 ) -> dict[str, Array]:
     (weights, scores, signals), extra = _fit(model, truth, spec, points)
+    if "cut" in spec:
+        weights = _heaviest(weights, spec["cut"])
     row = {**evaluate(weights, scores, signals, truth, replicate), **extra}
     if "held_out" in spec:
         row["mse_held"] = _held_out_error(model, truth, spec, points, replicate)
@@ -178,6 +181,13 @@ def _fit_replicate(
     if "signals" in spec["keep"] and signals is not None:
         row["signals"] = signals
     return row
+
+
+def _heaviest(weights: Array, density: float) -> Array:
+    """Keep the heaviest edges of each graph (N, E), with the total weight they all had."""
+    least = np.sort(weights, axis=1)[:, -max(1, round(density * weights.shape[1]))]
+    kept = np.where(weights >= least[:, None], weights, 0.0)
+    return np.asarray(kept * (weights.sum(axis=1) / kept.sum(axis=1))[:, None])
 
 
 def _held_out_error(

@@ -542,7 +542,7 @@ def _cell(
         "data": {k: v for k, v in values["data"].items() if k not in ("label", "make")},
     }
     protocol = dict(values["protocol"]["fit"])
-    densities, folds = protocol.pop("density"), protocol.pop("folds")
+    densities, cut, folds = (protocol.pop(name) for name in ("density", "cut", "folds"))
     grid = values["model"]["grid"]
     if densities is not None:
         grid = {
@@ -555,6 +555,8 @@ def _cell(
         "fit": protocol,
         "keep": study.get("keep", []),
     }
+    if cut is not None:
+        fit["cut"] = cut
     if folds:
         density = values["protocol"]["score"]["held_out_density"]
         fit["held_out"] = {"folds": folds, "density": density}

@@ -196,7 +196,7 @@ def solve_points(
     running = np.arange(n_points)
 
     for iteration in range(options.max_iter):
-        if iteration == 0 and np.ndim(first) == 2:
+        if iteration == 0 and first.ndim == 2:
             # all psi share the starting graph, hence the first signal step
             _, index, inverse = np.unique(
                 np.stack([lam, rho]), axis=1, return_index=True, return_inverse=True
@@ -303,11 +303,11 @@ def solve_in_chunks(
         yield part, solve(data, spec, lam[part], rho[part], psi[part], _of(options, part))
 
 
-def _of(options: Options, part: slice | np.ndarray) -> Options:
+def _of(options: Options, part: slice) -> Options:
     """Return the options of some of the points."""
     target, init = options.target_edges, options.init
-    if np.ndim(target):
-        target = np.asarray(target)[part]
-    if np.ndim(init) == 3:
-        init = np.asarray(init)[part]
+    if isinstance(target, np.ndarray) and target.ndim:
+        target = target[part]
+    if init is not None and init.ndim == 3:
+        init = init[part]
     return replace(options, target_edges=target, init=init)

@@ -79,9 +79,7 @@ def test_one_pair_in_five_hundred_is_near_enough(m: int, seed: int, share: float
 
 
 @given(m=st.integers(3, 8), seed=seeds, n=st.integers(1, 5), data=st.data())
-def test_a_batch_is_its_searches_one_by_one(
-    m: int, seed: int, n: int, data: st.DataObject
-) -> None:
+def test_a_batch_is_its_searches_one_by_one(m: int, seed: int, n: int, data: st.DataObject) -> None:
     kinds = data.draw(st.lists(st.sampled_from(KINDS), min_size=n, max_size=n))
     Z = np.stack([costs(kind, m, seed + k) for k, kind in enumerate(kinds)])
     pairs = st.integers(1, m * (m - 1) // 2)
@@ -193,8 +191,8 @@ def test_points_with_a_target_are_fixed_points_at_their_psi(
     spec, rng = MODELS[model], np.random.default_rng(seed)
     n, m = 12, 7
     mask = random_mask(n, m, 0.3, rng) if spec.masked and seed % 2 else None
-    K_z = np.exp(-np.subtract.outer(np.arange(n), np.arange(n)) ** 2 / 8.0)
-    K_x = np.exp(-np.subtract.outer(np.arange(m), np.arange(m)) ** 2 / 4.0)
+    K_z = np.exp(-(np.subtract.outer(np.arange(n), np.arange(n)) ** 2) / 8.0)
+    K_x = np.exp(-(np.subtract.outer(np.arange(m), np.arange(m)) ** 2) / 4.0)
     data = signal_data(
         rng.standard_normal((n, m)),
         mask,

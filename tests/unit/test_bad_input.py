@@ -275,7 +275,9 @@ def test_a_grid_takes_psi_or_densities(model: type[GraphLearner]) -> None:
     message = r"psi = \[0\.1\] and density = 0\.3 were both given; .*give one of them"
     with pytest.raises(ValueError, match=message):
         fit_grid(model, signals(), psi=[0.1], density=0.3)
-    message = r"average_degree = 2\.0 sets psi, which is an axis of the grid; leave it out, or give de"
+    message = (
+        r"average_degree = 2\.0 sets psi, which is an axis of the grid; leave it out, or give de"
+    )
     with pytest.raises(ValueError, match=message):
         fit_grid(model, signals(), average_degree=2.0)
     for value in (0.0, 1.5, np.nan):

@@ -16,18 +16,27 @@ import pytest
 from matplotlib.figure import Figure
 
 from experiments import style
-from experiments.figures import Inputs, curves, heatmaps, sparsity, viewpoint
+from experiments.figures import Inputs, curves, draw, heatmaps, maps, real, sparsity, viewpoint
 from kgl.laplacian import adjacency_from_edges, edges_from_adjacency
-from kgl.replication.scoring import score_study
+from kgl.replication.config import STANDIN
+from kgl.replication.records import save_table
+from kgl.replication.scoring import HELD_OUT, score_study
 
 STYLES = {
     "gl": {"label": "GL", "colour": "#000000", "marker": "x"},
     "kgln": {"label": "KGL-N", "colour": "#56B4E9", "marker": "o"},
     "kgl": {"label": "KGL", "colour": "#0072B2", "marker": "o"},
+    "kernel": {"label": "K_x alone", "colour": "#777777", "marker": "v"},
+    "kernel_sparse": {"label": "K_x alone", "colour": "#777777", "marker": "v"},
 }
 LABELS = {
     "graph": {"sbm": "stochastic block model", "ring": "ring"},
-    "data": {"independent": "independent data", "dependent": "dependent data"},
+    "data": {
+        "independent": "independent data",
+        "dependent": "dependent data",
+        "sushi": "reviewers centred",
+        "sushi_literal": "literal median heuristic",
+    },
 }
 SCORE = {"aps": "weights", "best": "replicate"}
 M, N, REPLICATES = 6, 9, 3
@@ -45,6 +54,8 @@ def _look() -> Iterator[None]:
 
 class Study:
     """Builds the inputs of a figure from random data and fits."""
+
+    score: dict[str, Any] = SCORE
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -72,8 +83,8 @@ class Study:
                 made.append(self._arrays(len(made), axes, known["missing"], model))
         paths = [[self._save(f"{k}-{j}", a[j]) for k, a in enumerate(made)] for j in (0, 1)]
         cells = ((what, fit) for what, (_, fit) in zip(labels, made, strict=True))
-        table = score_study("made", cells, SCORE)
-        settings = {"labels": LABELS, "protocol": {"score": SCORE}}
+        table = score_study("made", cells, self.score)
+        settings = {"labels": LABELS, "protocol": {"score": self.score}}
         return Inputs("made", config, STYLES, settings, table, labels, paths[1], paths[0])
 
     def _save(self, name: str, arrays: dict[str, Any]) -> str:
@@ -400,3 +411,346 @@ def test_heat_maps_draw_the_means_of_their_table(study: Study) -> None:
 def test_heat_maps_say_what_to_change(study: Study, change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         heatmaps.draw(_heat_maps(study, **change))
+
+
+# ------------------------------------------------------------------------------------- real data
+
+NAMES = np.array([f"node_{k}" for k in range(M)])
+KINDS = np.array(["roe", "roe", "clam", "clam", "vegetable", "vegetable"])
+
+
+class RealStudy(Study):
+    """The same for real data: points are chosen by held-out entries too."""
+
+    score = SCORE | {"folds": 3, "held_out_density": 0.3}
+    groups = False
+
+    def _arrays(
+        self, seed: int, axes: dict[str, tuple[float, ...]], missing: float, model: str
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        learned = not model.startswith("kernel")
+        data, fit = super()._arrays(seed, axes if learned else {}, missing, model)
+        rng = np.random.default_rng([seed, 1])
+        count = fit["sse"].shape[1]
+        fit["mse_held"] = (
+            rng.random((REPLICATES, count)) if learned else np.full_like(fit["sse"], np.nan)
+        )
+        extra = {"names": NAMES, "altitude": 500.0 * np.arange(1, M + 1), "groups": KINDS}
+        extra |= {"place": rng.random((M, 2)), "month_mean": 10.0 * np.arange(1, N + 1)}
+        data |= {name: np.stack([values] * REPLICATES) for name, values in extra.items()}
+        if self.groups:
+            fit["nmi"] = fit.pop("aps_weights")
+            del fit["aps_scores"], fit["sse"], fit["mse_out"], data["W"]
+        return data, fit
+
+
+class GroupStudy(RealStudy):
+    groups = True
+
+
+@pytest.fixture
+def stations(tmp_path: Path) -> RealStudy:
+    return RealStudy(tmp_path)
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> GroupStudy:
+    return GroupStudy(tmp_path)
+
+
+GRID = {"lam": (0.1, 1.0), "rho": (0.01, 1.0), "density": (0.3,)}
+
+
+def _swiss(study: Study) -> Inputs:
+    models = {"dependent": ["gl", "kgl", "kernel_sparse"]}
+    levels = {"missing": [0.0, 0.3, 0.6]}
+    known: dict[str, Any] = {"models": models, "levels": levels, "axes": GRID}
+    return study.inputs("real.swiss", metrics=["aps", "sse", "mse_out"], **known)
+
+
+def _sushi(study: Study) -> Inputs:
+    models = {"sushi": ["kgln", "kgl", "kernel"]}
+    return study.inputs(
+        "real.sushi", metrics=["nmi"], models=models, levels={"n": [20, 40, 80]}, axes=GRID
+    )
+
+
+def _attributes(study: Study) -> Inputs:
+    levels = {"scale": ["none", "minmax"], "bandwidth_x": ["median_sq", "median_distance", "unit"]}
+    return study.inputs(
+        "real.attributes", metrics=["nmi"], models={"sushi": ["kernel"]}, levels=levels
+    )
+
+
+def _readings(study: Study) -> Inputs:
+    models = {"sushi": ["kgl", "kernel"], "sushi_literal": ["kgl", "kernel"]}
+    models |= {f"sushi_{k}": ["kgl", "kernel"] for k in range(3)}
+    LABELS["data"].update({f"sushi_{k}": f"reading {k}" for k in range(3)})
+    return study.inputs(
+        "real.readings", metrics=["nmi"], models=models, levels={"n": [20, 40]}, axes=GRID
+    )
+
+
+def _map(study: Study) -> Inputs:
+    known: dict[str, Any] = {"models": {"dependent": ["kgl"]}, "levels": {"missing": [0.5]}}
+    known |= {"options": {"model": "kgl", "edges": 4}, "axes": GRID}
+    return study.inputs("maps.station_map", metrics=["aps"], **known)
+
+
+def _imputed(study: Study) -> Inputs:
+    known: dict[str, Any] = {"models": {"dependent": ["kgln", "kgl"]}, "axes": GRID}
+    return study.inputs("maps.imputed", metrics=["mse_out"], levels={"missing": [0.8]}, **known)
+
+
+def _items(study: Study) -> Inputs:
+    known: dict[str, Any] = {"models": {"sushi": ["kgl"]}, "axes": GRID}
+    return study.inputs("maps.item_graph", metrics=["nmi"], levels={"n": [160]}, **known)
+
+
+def _expected(inputs: Inputs, metric: str, model: str, by: str) -> Any:
+    """Means over replicates of a metric, by level, straight from the table."""
+    table = inputs.table
+    rows = table[(table["metric"] == metric) & (table["model"] == model)]
+    return rows[rows["selected_by"] == by].groupby("level")["value"].mean()
+
+
+def _legend(fig: Figure) -> list[str]:
+    (legend,) = fig.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def test_swiss_draws_both_choices_and_the_altitudes_alone(stations: RealStudy) -> None:
+    inputs = _swiss(stations)
+    fig, numbers = real.swiss(inputs)
+    assert len(fig.axes) == 4
+    panels = list(product((None, HELD_OUT), ("aps", "sse")))
+    for ax, (choice, metric) in zip(fig.axes, panels, strict=True):
+        for model in ("gl", "kgl"):
+            by = choice or metric
+            if (model, choice) == ("gl", HELD_OUT):
+                continue
+            expected = _expected(inputs, metric, model, by)
+            line = _line(ax, STYLES[model]["label"])
+            np.testing.assert_allclose(line.get_ydata(), expected)
+            np.testing.assert_allclose(line.get_xdata(), expected.index, atol=0.03)
+            assert line.get_color() == STYLES[model]["colour"]
+            part = _means(numbers, metric=metric, model=model, selected_by=by)
+            np.testing.assert_allclose(_bars(ax, line), part[["p05", "p95"]])
+        alone = _line(ax, "K_x alone")
+        assert alone.get_linestyle() == "--"
+        assert alone.get_ydata()[0] == pytest.approx(
+            _expected(inputs, metric, "kernel_sparse", choice or metric).mean()
+        )
+        assert ("held-out" in ax.get_title()) == (choice == HELD_OUT)
+    assert _legend(fig) == ["GL", "KGL", "altitude alone"]
+    assert set(numbers["selected_by"]) == {"aps", "sse", "mse_out", HELD_OUT}
+
+
+def test_sushi_draws_both_choices_and_the_attributes_alone(items: GroupStudy) -> None:
+    inputs = _sushi(items)
+    fig, numbers = real.sushi(inputs)
+    assert len(fig.axes) == 2
+    for ax, by in zip(fig.axes, ("nmi", HELD_OUT), strict=True):
+        for model in ("kgln", "kgl"):
+            expected = _expected(inputs, "nmi", model, by)
+            line = _line(ax, STYLES[model]["label"])
+            np.testing.assert_allclose(line.get_ydata(), expected)
+            np.testing.assert_allclose(line.get_xdata(), expected.index, atol=3)
+        alone = _expected(inputs, "nmi", "kernel", by).mean()
+        assert _line(ax, "K_x alone").get_ydata()[0] == pytest.approx(alone)
+    assert _legend(fig) == ["KGL-N", "KGL", "attributes alone"]
+    assert set(numbers["metric"]) == {"nmi"}
+    assert len(numbers) == 2 * 3 * 3
+
+
+def test_attributes_draws_a_dot_for_each_reading_beside_the_paper(items: GroupStudy) -> None:
+    inputs = _attributes(items)
+    fig, numbers = real.attributes(inputs)
+    (ax,) = fig.axes
+    (legend,) = [ax.get_legend()]
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == [
+        real.RULES["median_distance"],
+        real.RULES["median_sq"],
+        real.RULES["unit"],
+        "paper: 0.34",
+    ]
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["as they are", "scaled to [0, 1]"]
+    table = inputs.table[inputs.table["metric"] == "nmi"]
+    for rule in ("median_sq", "median_distance", "unit"):
+        line = _line(ax, real.RULES[rule])
+        rows = table[(table["level"] == rule) & (table["selected_by"] == "nmi")]
+        expected = rows.groupby("scale")["value"].mean()[["none", "minmax"]]
+        np.testing.assert_allclose(line.get_ydata(), expected)
+        np.testing.assert_allclose(line.get_xdata(), [0, 1], atol=0.3)
+    dashed = [line for line in ax.get_lines() if line.get_linestyle() == "--"]
+    assert {y for line in dashed for y in line.get_ydata()} == {0.34}
+    assert set(numbers["paper"]) == {0.34}
+    assert len(numbers) == 6
+
+
+def test_readings_have_a_panel_each(items: GroupStudy) -> None:
+    inputs = _readings(items)
+    fig, numbers = real.readings(inputs)
+    shown = [ax for ax in fig.axes if ax.get_visible()]
+    kinds = list(dict.fromkeys(numbers["data"]))
+    assert len(shown) == len(kinds) == 5
+    assert len(fig.axes) == 8  # two rows of four
+    for ax, kind in zip(shown, kinds, strict=True):
+        assert ax.get_title() == LABELS["data"][kind]
+        part = _means(numbers, data=kind, model="kgl").sort_values("level")
+        np.testing.assert_allclose(_line(ax, "KGL").get_ydata(), part["mean"])
+        alone = _means(numbers, data=kind, model="kernel")["mean"].mean()
+        assert _line(ax, "K_x alone").get_ydata()[0] == pytest.approx(alone)
+    assert _legend(fig) == ["KGL", "attributes alone"]
+
+
+def _chosen(inputs: Inputs, fit: dict[str, Any]) -> int:
+    return int(np.argmin(fit["mse_held"][0]))
+
+
+def test_a_point_is_that_which_held_out_entries_chose(stations: RealStudy) -> None:
+    inputs = _imputed(stations)
+    places = []
+    for labels, _, fit in inputs.arrays():
+        places.append(maps.chosen_point(inputs, labels, fit))
+        assert places[-1] == _chosen(inputs, fit)
+    assert len(set(places)) > 1  # the models differ, or this would see little
+
+
+def test_the_map_draws_the_heaviest_edges_and_writes_all(stations: RealStudy) -> None:
+    inputs = _map(stations)
+    _, data, fit = next(inputs.arrays())
+    fig, numbers = maps.station_map(inputs)
+    learned = adjacency_from_edges(fit["weights"][0, _chosen(inputs, fit)])
+    titles = [ax.get_title() for ax in fig.axes[:2]]
+    assert titles == ["GL, all twelve months (the truth)", f"KGL, {N} months, 50% missing"]
+    for title, W, ax in zip(titles, (data["W"][0], learned), fig.axes, strict=False):
+        part = _means(numbers, graph=title)
+        first, second = (part[c].map(NAMES.tolist().index) for c in ("node", "other"))
+        assert len(part) == np.count_nonzero(np.triu(W))
+        np.testing.assert_array_equal(part["weight"], W[first, second])
+        assert part["weight"].is_monotonic_decreasing
+        right, wrong, dots = ax.collections
+        assert len(right.get_segments()) + len(wrong.get_segments()) == min(4, len(part))
+        heaviest = list(zip(first[:4], second[:4], strict=True))
+        false = [pair for pair in heaviest if data["W"][0][pair] == 0]
+        assert len(wrong.get_segments()) == len(false)
+        for (a, b), segment in zip(sorted(false), wrong.get_segments(), strict=True):
+            np.testing.assert_allclose(segment, dots.get_offsets()[[a, b]])
+        np.testing.assert_allclose(dots.get_offsets()[:, 1], data["place"][0][:, 1])
+        np.testing.assert_allclose(dots.get_array(), data["altitude"][0])
+    assert not fig.axes[0].collections[1].get_segments()  # the truth lacks none of its own
+    assert fig.axes[1].collections[1].get_segments()
+    both = np.triu((data["W"][0] > 0) & (learned > 0)).sum() / np.triu(learned > 0).sum()
+    (legend,) = fig.legends
+    assert legend.get_title().get_text() == f"{both:.0%} of the learned edges are in the truth"
+    assert _legend(fig) == ["edge of the truth", "edge that the truth lacks"]
+
+
+def test_imputed_draws_what_was_withheld_and_writes_errors_alone(stations: RealStudy) -> None:
+    inputs = _imputed(stations)
+    fig, numbers = maps.imputed(inputs)
+    cells = list(inputs.arrays())
+    for ax, (labels, data, fit) in zip(fig.axes, cells, strict=True):
+        level = data["month_mean"][0][:, None]
+        true = data["Y_full"][0] + level
+        filled = fit["signals"][0, _chosen(inputs, fit)] + level
+        hidden = np.isnan(data["Y"][0])
+        for k, dots in enumerate(ax.collections):
+            expected = np.column_stack([true[k, hidden[k]], filled[k, hidden[k]]])
+            np.testing.assert_allclose(dots.get_offsets(), expected)
+        error = (filled - true)[hidden]
+        rmse = np.sqrt(np.mean(error**2))
+        assert ax.get_title() == f"{STYLES[labels['model']]['label']}\nRMSE {rmse:.2f} °C"
+        (row,) = _means(numbers, model=labels["model"], month="all").to_dict("records")
+        assert row["withheld"] == hidden.sum()
+        assert row["rmse"] == pytest.approx(rmse)
+        assert row["bias"] == pytest.approx(error.mean())
+        assert row["correlation"] == pytest.approx(np.corrcoef(true[hidden], filled[hidden])[0, 1])
+        # the data are not ours to pass on
+        written = numbers.select_dtypes("number").to_numpy().ravel()
+        for temperatures in (true, data["Y_full"][0], filled):
+            assert np.abs(written[:, None] - temperatures.ravel()).min() > 1e-9
+    assert numbers.columns.tolist() == ["model", "month", "withheld", "rmse", "bias", "correlation"]
+    assert _legend(fig)[:4] == ["January", "February", "March", "month 4"]
+
+
+def test_the_graph_of_items_marks_the_groups(items: GroupStudy) -> None:
+    inputs = _items(items)
+    _, _, fit = next(inputs.arrays())
+    at = _chosen(inputs, fit)
+    fig, numbers = maps.item_graph(inputs)
+    (ax,) = fig.axes
+    assert _legend(fig) == ["roe", "clam", "vegetable"]
+    W = adjacency_from_edges(fit["weights"][0, at])
+    within = np.equal.outer(KINDS, KINDS)
+    share = W[within].sum() / W.sum()
+    # of 15 pairs, 3 are of one group
+    assert ax.get_title() == (
+        f"KGL, 160 reviewers: NMI {fit['nmi'][0, at]:.2f}\n{share:.0%} of the weight lies within "
+        "groups; by chance 20%"
+    )
+    assert [text.get_text() for text in ax.texts] == [f"node {k}" for k in range(M)]
+    between, inside, *dots = ax.collections
+    assert len(between.get_segments()) == np.count_nonzero(np.triu(W) * ~within)
+    assert len(inside.get_segments()) == np.count_nonzero(np.triu(W) * within)
+    assert [len(part.get_offsets()) for part in dots] == [2, 2, 2]
+    assert numbers["weight"].sum() == pytest.approx(np.triu(W).sum())
+    assert set(numbers["node"]) | set(numbers["other"]) <= set(NAMES)
+
+
+@pytest.mark.parametrize("make", [_swiss, _map, _imputed])
+def test_figures_of_stations_are_the_same_bytes_again(stations: RealStudy, make: Any) -> None:
+    _same_bytes(make(stations))
+
+
+@pytest.mark.parametrize("make", [_sushi, _attributes, _readings, _items])
+def test_figures_of_items_are_the_same_bytes_again(items: GroupStudy, make: Any) -> None:
+    _same_bytes(make(items))
+
+
+def _same_bytes(inputs: Inputs) -> None:
+    module, name = inputs.config["figure"].split(".")
+    figure: Draw = getattr({"real": real, "maps": maps}[module], name)
+    files = []
+    for _ in range(2):
+        fig, numbers = figure(inputs)
+        fig.set_layout_engine("none")
+        stream = io.BytesIO()
+        fig.savefig(stream, dpi=40, metadata={"Software": None})
+        files.append((stream.getvalue(), numbers.to_csv(index=False)))
+    assert files[0] == files[1]
+
+
+REAL = [(_swiss, False), (_map, False), (_imputed, False)]
+REAL += [(make, True) for make in (_sushi, _attributes, _readings, _items)]
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+@pytest.mark.parametrize(("make", "groups"), REAL)
+def test_a_stand_in_says_so_in_the_picture_and_in_the_table(
+    make: Any, groups: bool, simulated: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = make((GroupStudy if groups else RealStudy)(tmp_path))
+    save_table(tmp_path / "t.parquet", inputs.table, {})
+    titles: list[str] = []
+    saved = Figure.savefig
+
+    def spy(figure: Figure, *args: Any, **kwargs: Any) -> None:
+        titles.append(figure.get_suptitle())
+        figure.set_layout_engine("none")  # most of the time
+        saved(figure, *args, **kwargs)
+
+    monkeypatch.setattr(Figure, "savefig", spy)
+    known = {"config": inputs.config, "styles": STYLES, "settings": inputs.settings}
+    known |= {"labels": inputs.labels, "simulated": simulated}
+    outputs = [str(tmp_path / f"made.{kind}") for kind in ("png", "csv")]
+    paths: dict[str, Any] = {"fits": inputs.fits, "data": inputs.data, "outputs": outputs}
+    draw("made", known, table=str(tmp_path / "t.parquet"), **paths)
+    assert titles == [STANDIN if simulated else ""]
+    written = pd.read_csv(outputs[1])
+    if simulated:
+        assert set(written["source"]) == {STANDIN}
+    else:
+        assert not written.isin([STANDIN]).any(axis=None)

@@ -146,7 +146,9 @@ def test_one_density_is_an_axis_of_one() -> None:
 
 def test_a_grid_says_where_no_psi_gives_the_density() -> None:
     simplex = np.eye(4)
-    message = r"no psi gives a graph of 2 edges at 2 of 3 grid points; the nearest differs by 4 of 6"
+    message = (
+        r"no psi gives a graph of 2 edges at 2 of 3 grid points; the nearest differs by 4 of 6"
+    )
     with pytest.warns(ConvergenceWarning, match=message):
         fit_grid(GL, simplex, density=[2 / 6, 1.0, 2 / 6])
 

@@ -457,6 +457,26 @@ def test_densities_that_mean_nothing_are_refused(value: float) -> None:
         fit_cell(FULL, spec("GL", grid={"density": [0.3, value]}))
 
 
+@pytest.mark.parametrize("share", [0.2, 0.34, 0.001])
+def test_graphs_may_be_cut_to_their_heaviest_edges(share: float) -> None:
+    whole = fit_cell(MASKED, spec("KGL", keep=["weights"]))
+    cut = fit_cell(MASKED, spec("KGL", keep=["weights"], cut=share))
+    kept = max(1, round(share * 21))
+    for r in range(2):
+        for edges, some in zip(whole["weights"][r], cut["weights"][r], strict=True):
+            heaviest = np.sort(edges)[::-1][:kept]
+            expected = np.where(edges >= heaviest[-1], edges, 0.0)
+            np.testing.assert_allclose(some, expected * edges.sum() / expected.sum())
+            assert np.count_nonzero(some) == np.count_nonzero(expected) > 0
+        scored = [aps(MASKED["W"][r], adjacency_from_edges(some)) for some in cut["weights"][r]]
+        np.testing.assert_allclose(cut["aps_weights"][r], scored)
+    # the ranking of all pairs and the signals are those of the whole graphs
+    for name in ("aps_scores", "mse_in", "mse_out"):
+        np.testing.assert_array_equal(cut[name], whole[name])
+    assert (cut["density"] <= whole["density"]).all()
+    assert (cut["density"] < whole["density"]).any()
+
+
 # ------------------------------------------------------------------------------- held-out entries
 
 FOLDS = {"folds": 3, "density": 0.35}

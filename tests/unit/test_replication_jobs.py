@@ -10,7 +10,8 @@ import pytest
 
 from kgl.replication.config import ConfigError
 from kgl.replication.fitting import fit_cell
-from kgl.replication.jobs import data_job, fit_job, logged, score_job
+from kgl.replication.jobs import data_job, facts_job, fit_job, logged, score_job
+from kgl.replication.real import facts
 from kgl.replication.records import digest, load_arrays, load_table
 from kgl.replication.scoring import score_study
 from kgl.replication.sources import build
@@ -141,6 +142,19 @@ def test_a_table_knows_all_of_its_fits(data: str, tmp_path: Path) -> None:
     assert set(record["settings"]["fits"].values()) == digests
     assert len(digests) == 3
     assert "er-independent/noise-0.2/gl2step" in record["settings"]["fits"]
+
+
+def test_what_a_data_set_is_goes_to_a_table_and_a_log(tmp_path: Path) -> None:
+    for files in ("swiss", "sushi"):
+        path, log = tmp_path / f"{files}.parquet", tmp_path / "log"
+        facts_job(files, "simulated", str(path), str(log))
+        table, record = load_table(path)
+        assert table.to_dict("records") == [
+            pytest.approx(row, nan_ok=True) for row in facts(files, "simulated")
+        ]
+        assert record["settings"] == {"files": files, "source": "simulated"}
+        assert f"{files} (simulated): " in log.read_text()
+    assert "sushi (simulated): items = 32" in log.read_text()
 
 
 # ------------------------------------------------------------------------------------- failures

@@ -8,20 +8,28 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from data_files import described, sushi_files, swiss_files, write
 
+from kgl.datasets import CorruptDataError
+from kgl.datasets import files as data_sets
 from kgl.problem import MODELS
-from kgl.replication.config import ConfigError
-from kgl.replication.plan import CODE, Plan, make_plan
+from kgl.replication import real
+from kgl.replication.config import STANDIN, ConfigError
+from kgl.replication.plan import CODE, EXAMPLE, Plan, make_plan
 
 ROOT = Path(__file__).parents[2]
 
 RECOVERY = ["fig2", "fig3", "fig8", "fig9", "fig10", "fig11"]
+#: Of the names of what is made from simulated data in place of real ones.
+SUFFIX = "-SIMULATED-STAND-IN"
 
 
 SMALL = """
@@ -40,9 +48,34 @@ GL = {f"sbm-independent/noise-{level}/gl" for level in (0.0, 1.0)}
 KGL = {f"sbm-dependent/noise-{level}/kgl" for level in (0.0, 1.0)}
 
 
+def forget() -> None:
+    """Forget where the files of real data were found."""
+    for function in vars(real).values():
+        if hasattr(function, "cache_clear") and function.__module__ == real.__name__:
+            function.cache_clear()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nowhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No files of real data anywhere, whatever this machine has."""
+    empty = tmp_path_factory.mktemp("nowhere")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("KGL_DATA_DIR", raising=False)
+        patch.setattr(data_sets, "_checkout", lambda: empty)
+        patch.setattr(data_sets, "_cache", lambda: empty)
+        forget()
+        yield
+    forget()
+
+
 @pytest.fixture(scope="module")
 def paper() -> Plan:
     return make_plan()
+
+
+def synthetic(plan: Plan) -> dict[str, Any]:
+    """Return the studies of a plan that are not about real data."""
+    return {name: study for name, study in plan.studies.items() if not study.files}
 
 
 def copy_conf(folder: Path, **studies: str) -> Path:
@@ -92,16 +125,22 @@ def names(plan: Plan, study: str) -> set[str]:
 
 
 def test_the_paper_has_every_figure_family_and_model(paper: Plan) -> None:
-    assert {f"fig{k}" for k in (1, 2, 3, 4, 5, 8, 9, 10, 11, 12, 13)} <= set(paper.studies)
-    assert {cell.labels["graph"] for cell in paper.cells.values()} == {"sbm", "er", "ba"}
-    assert {cell.data["graph"]["family"] for cell in paper.cells.values()} == {"sbm", "er", "ba"}
-    fitted = {cell.fit["estimator"] for cell in paper.cells.values()}
-    assert fitted == set(MODELS)
-    assert len(fitted) == len({cell.model for cell in paper.cells.values()}) == 6
+    assert {f"fig{k}" for k in range(1, 14)} <= {study.name for study in paper.studies.values()}
+    drawn = [cell for cell in paper.cells.values() if "files" not in cell.data["data"]]
+    given = [cell for cell in paper.cells.values() if "files" in cell.data["data"]]
+    assert {cell.labels["graph"] for cell in drawn} == {"sbm", "er", "ba"}
+    assert {cell.data["graph"]["family"] for cell in drawn} == {"sbm", "er", "ba"}
+    assert {cell.data["graph"]["family"] for cell in given} == {"given"}
+    assert {cell.data["data"]["files"] for cell in given} == {"swiss", "sushi"}
+    for cells in (drawn, given):
+        fitted = {cell.fit["estimator"] for cell in cells if "kernel" not in cell.model}
+        assert fitted == set(MODELS)
+        assert len(fitted) == len({c.model for c in cells if "kernel" not in c.model}) == 6
+    assert {cell.model for cell in given if "kernel" in cell.model} == {"kernel", "kernel_sparse"}
 
 
 def test_the_paper_has_ten_replicates_and_full_grids(paper: Plan) -> None:
-    for name, study in paper.studies.items():
+    for name, study in synthetic(paper).items():
         drawing = name == "fig1"  # one small data set, to look at
         path = name in ("fig12", "h1")  # four psi at one lam and rho, as the paper says
         for cell in study.cells:
@@ -117,6 +156,50 @@ def test_the_paper_has_ten_replicates_and_full_grids(paper: Plan) -> None:
             elif not drawing:
                 assert min(sizes) >= 7
                 assert len(sizes) == 3 or max(sizes) > 7  # fewer axes, finer steps
+
+
+def test_real_data_have_graphs_of_the_density_that_the_paper_states(paper: Plan) -> None:
+    by_name = {study.name: study for study in paper.studies.values()}
+    for name in ("fig6", "fig7"):
+        for cell in by_name[name].cells:
+            assert cell.data["replicates"] == 10
+            assert cell.fit["held_out"] == {"folds": 3, "density": 0.3}
+            if "kernel" in cell.model:
+                assert cell.fit["grid"] == {}
+                continue
+            axes = [
+                "density" if k == "psi" else k
+                for k in MODELS[cell.fit["estimator"]].hyperparameters
+            ]
+            assert list(cell.fit["grid"]) == axes
+            assert 0.3 in cell.fit["grid"]["density"]
+    assert {c.fit["options"].get("density") for c in by_name["fig6"].cells} == {None, 0.3}
+    rates = [c.data["data"]["missing"] for c in by_name["fig6"].cells if c.model == "kgl"]
+    assert rates == [k / 10 for k in range(10)]
+    numbers = [c.data["data"]["n"] for c in by_name["fig7"].cells if c.model == "kgl"]
+    assert (numbers[0], numbers[-1]) == (20, 160)
+    # the protocol of the solvers has neither densities nor folds, which are what is solved
+    for cell in paper.cells.values():
+        assert not {"density", "folds", "cut"} & set(cell.fit["fit"])
+    assert paper.score(f"fig6{SUFFIX}") == {
+        "aps": "weights",
+        "held_out_density": 0.3,
+        "best": "replicate",
+        "folds": 3,
+    }
+    assert paper.score("fig2")["folds"] == 0
+
+
+def test_every_swept_key_is_a_label_of_a_cell(paper: Plan) -> None:
+    for cell in paper.studies[f"sushi_attributes{SUFFIX}"].cells:
+        options = cell.data["data"]["options"]
+        assert cell.labels["scale"] == options["scale"]
+        assert (cell.labels["sweep"], cell.labels["level"]) == (
+            "bandwidth_x",
+            options["bandwidth_x"],
+        )
+        assert list(cell.labels)[-1] == "model"
+    assert len(paper.studies[f"sushi_attributes{SUFFIX}"].cells) == 15
 
 
 @pytest.mark.parametrize("study", RECOVERY)
@@ -168,12 +251,13 @@ def test_studies_share_cells(paper: Plan) -> None:
 def test_only_the_whole_run_of_the_paper_changes_the_tracked_figures(paper: Plan) -> None:
     assert paper.directory == "results/paper"
     shown = {f"figures/{name}.{kind}" for name in paper.studies for kind in ("png", "csv")}
-    assert shown | {"figures/provenance.json"} <= set(paper.published)
+    assert shown | {f"figures/provenance{SUFFIX}.json"} <= set(paper.published)
+    assert f"figures/claims{SUFFIX}.csv" in paper.published
     assert {str(Path(path).parent) for path in paper.published} == {"figures"}
     one = make_plan("fig13")
-    assert (one.directory, one.published) == ("results/paper", [])
+    assert (one.directory, one.published) == ("results/paper", {})
     assert all(cell == paper.cells[name] for name, cell in one.cells.items())
-    assert make_plan("fig13", ["seed=1"]).published == []
+    assert make_plan("fig13", ["seed=1"]).published == {}
 
 
 def test_the_files_that_rules_ask_for(paper: Plan) -> None:
@@ -300,7 +384,11 @@ def test_a_run_may_be_named_by_a_number() -> None:
         ("fig13", {"seed": 1}, ["not a list of texts", "overrides=[data.noise=0.5]"]),
         ("fig13", [1], ["not a list of texts"]),
         ("fig13", ["sed=1"], ["'sed'", "did you mean 'seed'?"]),
-        ("fig13", ["study.graph=[err]"], ["conf/graph/err.yaml", "valid: ba, er, sbm"]),
+        (
+            "fig13",
+            ["study.graph=[err]"],
+            ["conf/graph/err.yaml", "valid: ba, er, items, sbm, stations"],
+        ),
         ("fig14", None, ["conf/study/fig14.yaml does not exist", "fig13"]),
         ("fig13", ["++data.missing=0.5"], ["++data.missing=0.5", "levels.missing=[...]"]),
         ("fig5", ["graph.m=9", "study.graph=[er]"], ["graph.m", "levels.m=[...]"]),
@@ -394,6 +482,10 @@ def test_names_that_lead_nowhere_are_refused_before_any_work(
 def test_a_grid_without_an_axis_of_the_model_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"hyperparameters lam, rho, psi"):
         make_plan("fig13", ["~model.grid.lam"])
+    with pytest.raises(
+        ConfigError, match=r"conf/model/kgl\.yaml: grid has .*hyperparameters lam, rho"
+    ):
+        make_plan("fig13", [f"~model.grid.{axis}" for axis in ("lam", "rho", "psi")])
 
 
 @pytest.mark.usefixtures("conf")
@@ -415,6 +507,191 @@ def test_the_record_of_a_run_follows_its_settings_alone() -> None:
     assert (record["name"], record["overrides"]) == ("mine", ["seed=1"])
 
 
+# -------------------------------------------------------------------------------------- real data
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory for files of real data, which are made up and taken for the real ones."""
+    contents = {"swiss": swiss_files(), "sushi": sushi_files()}
+    for name, files in contents.items():
+        monkeypatch.setitem(data_sets.DATA_SETS, name, described(name, files))
+    monkeypatch.setenv("KGL_DATA_DIR", str(tmp_path))
+    forget()
+    yield tmp_path
+    forget()
+
+
+def place(folder: Path, *names: str) -> None:
+    for name in names:
+        write(folder / name, {"swiss": swiss_files, "sushi": sushi_files}[name]())
+    forget()
+
+
+def sources(plan: Plan) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for cell in plan.cells.values():
+        if "files" in cell.data["data"]:
+            found.setdefault(cell.data["data"]["files"], set()).add(cell.data["data"]["source"])
+    return found
+
+
+def test_a_stand_in_takes_the_place_of_files_that_are_not_there_and_says_so(paper: Plan) -> None:
+    assert sources(paper) == {"swiss": {"simulated"}, "sushi": {"simulated"}}
+    for key, study in paper.studies.items():
+        assert study.simulated == bool(study.files)
+        assert key == study.name + SUFFIX * study.simulated
+        assert study.caption.startswith(f"{STANDIN}, no real data. ") == study.simulated
+        assert paper.title(key).startswith(f"{STANDIN}: ") == study.simulated
+        assert paper.figure(key)["simulated"] == study.simulated
+        for cell in study.cells:
+            assert (SUFFIX in cell.dataset) == (SUFFIX in cell.name) == study.simulated
+    assert paper.suffix == SUFFIX
+    assert paper.claims == [f"results/paper/claims/paper{SUFFIX}.csv"]
+    said = paper.notice.splitlines()
+    assert said[0].startswith(f"{STANDIN} for ")
+    for name in ("sushi", "swiss", "fig6", "fig7", "swiss_imputed", "data.source=real"):
+        assert name in paper.notice
+    assert "fig2" not in paper.notice
+    assert "KGL_OFFLINE" in paper.notice
+
+
+def test_files_that_are_there_are_used_and_nothing_is_said(folder: Path, paper: Plan) -> None:
+    place(folder, "swiss", "sushi")
+    plan = make_plan("real")
+    assert sources(plan) == {"swiss": {"real"}, "sushi": {"real"}}
+    assert not any(study.simulated for study in plan.studies.values())
+    assert plan.notice == plan.suffix == ""
+    assert not any(SUFFIX in text for text in (*plan.studies, *plan.cells, *plan.claims))
+    assert plan.ledger["simulated"] == []
+    # both have a place in the same directory: no name of one is a name of the other
+    other = make_plan("real", ["data.source=simulated"])
+    assert plan.directory == other.directory == paper.directory
+    for attribute in ("cells", "datasets", "studies", "facts"):
+        assert not set(getattr(plan, attribute)) & set(getattr(other, attribute))
+    assert not set(plan.claims) & set(other.claims)
+    # but for the example of the README, which is about neither
+    assert {Path(name).name for name in set(plan.published) & set(other.published)} == {EXAMPLE}
+    assert not set(plan.judged.values()) & set(other.judged.values())
+
+
+def test_one_data_set_may_be_there_without_the_other(folder: Path) -> None:
+    place(folder, "swiss")
+    plan = make_plan("real")
+    assert sources(plan) == {"swiss": {"real"}, "sushi": {"simulated"}}
+    assert {"fig6", f"fig7{SUFFIX}"} <= set(plan.studies)
+    assert "fig7" in plan.notice
+    assert "fig6" not in plan.notice
+    assert f"{STANDIN} for sushi: " in plan.notice
+    assert f"{STANDIN} for swiss" not in plan.notice
+    assert set(plan.ledger["simulated"]) >= {"fig7", "sushi_readings", "facts-sushi"}
+    assert not {"fig6", "swiss_readings", "facts-swiss"} & set(plan.ledger["simulated"])
+    # the run as a whole is not all real
+    assert plan.suffix == SUFFIX
+
+
+def test_the_stand_in_may_be_asked_for_where_files_are(folder: Path) -> None:
+    place(folder, "swiss", "sushi")
+    plan = make_plan("fig6", ["data.source=simulated"])
+    assert (plan.run, plan.overrides) == ("paper", ())
+    assert list(plan.studies) == [f"fig6{SUFFIX}"]
+    assert "data.source=simulated was asked for" in plan.notice
+    assert make_plan("fig6").cells.keys().isdisjoint(plan.cells)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("study", ["fig6", "fig7", "real", "paper"])
+def test_real_data_that_are_asked_for_and_not_there_are_an_error(study: str) -> None:
+    with pytest.raises(ConfigError, match=r"data\.source = real, but .* were not found") as caught:
+        make_plan(study, ["data.source=real"])
+    assert "README" in str(caught.value)
+
+
+def test_real_data_that_are_asked_for_and_there_change_no_name(folder: Path) -> None:
+    place(folder, "swiss", "sushi")
+    asked, plain = make_plan("real", ["data.source=real"]), make_plan("real")
+    assert asked.cells == plain.cells
+    assert (asked.run, asked.overrides, asked.published) == ("paper", (), plain.published)
+    changed = make_plan("fig6", ["data.source=real", "replicates=2"])
+    assert changed.run == make_plan("fig6", ["replicates=2"]).run != "paper"
+    assert changed.overrides == ("replicates=2",)
+
+
+@pytest.mark.parametrize("given", [[], ["data.source=auto"], ["data.source=real"]])
+def test_a_file_that_is_not_what_it_should_be_stops_everything(
+    folder: Path, given: list[str]
+) -> None:
+    place(folder, "swiss", "sushi")
+    spoiled = folder / "sushi/sushi3.idata"
+    spoiled.write_bytes(spoiled.read_bytes() + b"x")
+    forget()
+    with pytest.raises(CorruptDataError, match=r"sushi3\.idata is not the file it should be"):
+        make_plan("real", given)
+    # which does not keep others from running
+    assert sources(make_plan("fig6", given)) == {"swiss": {"real"}}
+    assert make_plan("fig13").notice == ""
+
+
+def test_a_spoiled_file_does_not_matter_where_the_stand_in_is_asked_for(folder: Path) -> None:
+    write(folder / "swiss", {"temperature.mat": b"rain"})
+    forget()
+    plan = make_plan("fig6", ["data.source=simulated"])
+    assert plan.studies[f"fig6{SUFFIX}"].simulated
+    assert f"{STANDIN} for swiss: data.source=simulated was asked for" in plan.notice
+
+
+def test_a_directory_that_does_not_exist_is_an_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGL_DATA_DIR", str(folder / "absent"))
+    forget()
+    with pytest.raises(FileNotFoundError, match="KGL_DATA_DIR"):
+        make_plan("fig6")
+
+
+@pytest.mark.parametrize("source", ["auto", "real", "simulated"])
+def test_a_source_is_refused_where_no_study_is_about_real_data(source: str) -> None:
+    with pytest.raises(ConfigError, match="no study of 'fig13' is about real data"):
+        make_plan("fig13", [f"data.source={source}"])
+
+
+def test_a_source_that_is_none_is_refused(folder: Path) -> None:
+    place(folder, "swiss")
+    with pytest.raises(ConfigError, match=r"data\.source = 'fake'.*valid: auto, real, simulated"):
+        make_plan("fig6", ["data.source=fake"])
+
+
+def test_of_two_sources_the_later_one_counts(folder: Path) -> None:
+    place(folder, "swiss")
+    assert sources(make_plan("fig6", ["data.source=simulated", "data.source=real"])) == {
+        "swiss": {"real"}
+    }
+
+
+def test_synthetic_studies_have_nothing_to_do_with_files(paper: Plan) -> None:
+    plan = make_plan("fig13")
+    assert (plan.notice, plan.suffix, plan.facts, plan.judged, plan.claims) == ("", "", {}, {}, [])
+    assert all("source" not in cell.data["data"] for cell in plan.cells.values())
+    assert set(paper.facts) == {f"swiss{SUFFIX}", f"sushi{SUFFIX}"}
+
+
+def test_the_ledger_reads_the_tables_of_the_studies_that_claims_are_about(paper: Plan) -> None:
+    assert paper.judged["fig6"] == f"results/paper/tables/fig6{SUFFIX}.parquet"
+    assert paper.judged["facts-sushi"] == f"results/paper/tables/facts-sushi{SUFFIX}.parquet"
+    assert set(paper.ledger["simulated"]) >= set(paper.judged)
+    assert paper.ledger["labels"]["models"]["kgln"] == "KGL-N"
+    assert paper.ledger["labels"]["kinds"]["swiss_metres"] == "altitude in metres"
+    assert make_plan("fig6").judged == {}
+
+
+def test_real_cells_weigh_more_with_folds_and_cost_something_without_a_grid(paper: Plan) -> None:
+    cells = paper.cells
+    by_model = {c.model: c.cost for c in paper.studies[f"fig6{SUFFIX}"].cells}
+    assert by_model["kgl"] > by_model["gl"] > 0
+    assert by_model["kernel_sparse"] > 0
+    assert np.isfinite([cell.cost for cell in cells.values()]).all()
+
+
 # --------------------------------------------------------------------- code that jobs depend on
 
 # Modules that a job loads but that cannot change a number it writes: they name, check, read or
@@ -429,8 +706,18 @@ HARMLESS = {
     "kgl/replication/records.py",
     "kgl/solvers/__init__.py",
 }
-# Scores take no more than the type of an array from it.
-HARMLESS_FOR = {"score": {"kgl/laplacian.py"}}
+# Scores and claims take no more than the type of an array from it; facts are counts and extremes,
+# which neither kernels nor solvers have a part in.
+HARMLESS_FOR = {
+    "score": {"kgl/laplacian.py"},
+    "claims": {"kgl/laplacian.py"},
+    "facts": {
+        "kgl/_validation.py",
+        *(p.relative_to(ROOT).as_posix() for p in (ROOT / "kgl/kernels").glob("*.py")),
+        *("kgl/laplacian.py", "kgl/random_graphs.py", "kgl/simulate.py"),
+        *("kgl/solvers/density_step.py", "kgl/solvers/graph_step.py"),
+    },
+}
 
 # Runs each kind of job, since modules may be loaded late, and prints which modules it loaded.
 SPY = """
@@ -464,6 +751,36 @@ for family in ("sbm", "er", "ba"):
 seen["data"] = loaded()
 
 forget()
+from kgl.replication.jobs import data_job
+
+own = {
+    "swiss": {"unit": "km", "bandwidth_x": "median_distance", "keep_one": True},
+    "sushi": {
+        **{"min_rated": 8, "centre": "item", "scale": "minmax", "combine": "mean"},
+        **{"bandwidth_x": "median_distance"},
+    },
+}
+for files, m in (("swiss", 89), ("sushi", 32)):
+    settings = {"make": f"kgl.replication.real.{files}", "seed": 0, "replicates": 1}
+    settings |= {"graph": {"family": "given", "m": m, "density": 0.3}}
+    settings |= {"data": {**data, "n": 3, "source": "simulated", "options": own[files]}}
+    data_job(settings, work / "real.npz", work / "log")
+seen["real"] = loaded()
+
+forget()
+from kgl.replication.jobs import facts_job
+
+for files in ("swiss", "sushi"):
+    facts_job(files, "simulated", work / "facts.parquet", work / "log")
+seen["facts"] = loaded()
+
+forget()
+from kgl.replication.jobs import claims_job
+
+claims_job({"fig6": ""}, ["fig6"], {"models": {}, "kinds": {}}, work / "claims.csv", work / "log")
+seen["claims"] = loaded()
+
+forget()
 import kgl.solvers.cvxpy_step  # only where a protocol asks for it
 from kgl.problem import MODELS
 from kgl.replication.jobs import fit_job
@@ -472,6 +789,7 @@ fit = {"average": True, "tol": 1e-4, "max_iter": 3, "solver": "newton", "backend
 for name, model in MODELS.items():
     settings = {"estimator": name, "grid": {axis: [0.1] for axis in model.hyperparameters}}
     settings |= {"options": {}, "fit": fit, "keep": ["weights", "signals"]}
+    settings |= {"held_out": {"folds": 2, "density": 0.3}}
     fit_job(work / "data.npz", settings, work / "fit.npz", work / "log")
 seen["fit"] = loaded()
 
@@ -505,7 +823,14 @@ def uncovered(files: set[str], patterns: tuple[str, ...] | list[str], rule: str)
 
 
 @pytest.mark.parametrize(
-    ("rule", "heart"), [("data", "sources"), ("fit", "fitting"), ("score", "scoring")]
+    ("rule", "heart"),
+    [
+        ("data", "sources"),
+        ("fit", "fitting"),
+        ("score", "scoring"),
+        ("facts", "real"),
+        ("claims", "claims/real"),
+    ],
 )
 def test_the_code_that_jobs_run_reruns_them_when_edited(
     rule: str, heart: str, paper: Plan, loaded: dict[str, set[str]]
@@ -520,6 +845,28 @@ def test_the_code_that_jobs_run_reruns_them_when_edited(
     name, cell = next(iter(paper.cells.items()))
     told = {"data": paper.data_code(cell.dataset), "fit": paper.fit_code(name)}
     assert uncovered(files, told.get(rule, paper.code(rule)), rule) == set()
+
+
+def test_the_code_of_real_data_makes_them_anew_when_edited(
+    paper: Plan, loaded: dict[str, set[str]]
+) -> None:
+    files = loaded["real"]
+    assert {"kgl/replication/real.py", "kgl/datasets/standin.py"} <= files
+    told = {
+        name: paper.data_code(name)
+        for name, settings in paper.datasets.items()
+        if "files" in settings["data"]
+    }
+    assert told
+    for name, code in told.items():
+        assert uncovered(files, code, "data") == set(), name
+    # and the patterns are all needed
+    both = [*CODE["data"], *CODE["real"], "kgl/replication/real.py"]
+    for pattern in CODE["real"]:
+        assert uncovered(files, [other for other in both if other != pattern], "data"), pattern
+    # while other data do not wait for it
+    plain = next(c.dataset for c in paper.cells.values() if "files" not in c.data["data"])
+    assert not any("real" in name or "datasets" in name for name in paper.data_code(plain))
 
 
 @cache

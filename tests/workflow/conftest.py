@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+import matplotlib
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,25 +47,30 @@ class Checkout:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment of a user, with the code of this copy and one thread."""
-        inherited = ("KGL_CONF", "SNAKEMAKE_PROFILE", "COLUMNS")
+        """The environment of a user, with the code of this copy, one thread and no real data."""
+        inherited = ("KGL_CONF", "KGL_DATA_DIR", "SNAKEMAKE_PROFILE", "COLUMNS")
         kept = {name: value for name, value in os.environ.items() if name not in inherited}
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         # shell commands of the workflow call `python`, which is that of the tests
         path = f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}"
         own = {"PATH": path, "MPLBACKEND": "Agg", "PYTHONPATH": str(self.root)}
-        return {**kept, **threads, **own}
+        # neither downloads nor the files that an installed kgl may have fetched; fonts stay cached
+        away = {"KGL_OFFLINE": "1", "XDG_CACHE_HOME": str(self.root / ".cache")}
+        return {**kept, **threads, **own, **away, "MPLCONFIGDIR": matplotlib.get_cachedir()}
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of Snakemake."""
         return [sys.executable, "-m", "snakemake", "--nocolor", *arguments]
 
-    def snakemake(self, *arguments: str, fails: bool = False) -> str:
-        """Run Snakemake and return what it prints; check that it succeeds, or that it fails."""
+    def snakemake(self, *arguments: str, fails: bool = False, **variables: str) -> str:
+        """Run Snakemake and return what it prints; check that it succeeds, or that it fails.
+
+        Other arguments are variables of the environment.
+        """
         done = subprocess.run(
             self.command(*arguments),
             cwd=self.root,
-            env=self.environment,
+            env=self.environment | variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -139,7 +145,8 @@ def smoke(tmp_path_factory):
 def _run_smoke(root: Path, outcome: Path) -> None:
     failure: str | None = "it was interrupted"
     try:
-        Checkout.make(root).snakemake("--cores", "2", "--config", "study=smoke")
+        printed = Checkout.make(root).snakemake("--cores", "2", "--config", "study=smoke")
+        (root / "printed.txt").write_text(printed, encoding="utf-8")
         failure = None
     except Exception as error:
         failure = str(error)

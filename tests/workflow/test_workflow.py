@@ -12,16 +12,18 @@ from collections import defaultdict
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.image import imread
 
 from kgl.replication.config import compose
 from kgl.replication.plan import make_plan
-from kgl.replication.records import load_table
+from kgl.replication.records import load_arrays, load_table
 
 SMOKE = "study=smoke"
-PLAN = make_plan("smoke")
+#: As the copies make it, which have no real data.
+PLAN = make_plan("smoke", ["data.source=simulated"])
 OUT = PLAN.directory
 MODELS = {"gl", "gl2step", "kgln", "kglo", "kgl", "kglagnostic"}
 FITS = frozenset(f"{OUT}/fits/{name}.npz" for name in PLAN.cells)
@@ -42,14 +44,17 @@ def fits(*names):
 def pending(checkout):
     """Outputs of the jobs that a run would take, by rule; tables and figures by their study.
 
-    What gathers results (`summary`, `publish`, `example`) is checked here: it follows the rest.
+    What gathers results (`claims`, `summary`, `publish`, `example`) is checked here: it follows
+    the rest.
     """
     found = defaultdict(set)
     for job in checkout.pending(SMOKE):
         short = job.rule in ("score", "figure")
         found[job.rule] |= {Path(path).stem if short else path for path in job.outputs}
-    gathered = {rule for rule in found if rule in ("summary", "publish", "example")}
+    gathered = {rule for rule in found if rule in ("claims", "summary", "publish", "example")}
     assert ("summary" in gathered) == ("score" in found)
+    judged = {Path(path).stem for path in PLAN.judged.values()}
+    assert ("claims" in gathered) == bool(judged & found["score"])
     assert ("publish" in gathered) == bool(found.keys() & {"figure", "example"})
     return {rule: outputs for rule, outputs in found.items() if rule not in gathered}
 
@@ -69,7 +74,8 @@ def test_the_copy_runs_its_own_code(smoke):
 def test_every_rule_ran(smoke):
     rules = re.findall(r"^rule (\w+):", (smoke.root / "Snakefile").read_text(), re.MULTILINE)
     logs = smoke.root / OUT / "logs"
-    ran = {path.relative_to(logs).parts[0].removesuffix(".log") for path in logs.rglob("*.log")}
+    names = {path.relative_to(logs).parts[0].removesuffix(".log") for path in logs.rglob("*.log")}
+    ran = {name.partition("-")[0] for name in names}  # facts-swiss
     assert ran == set(rules) - {"all"}
     for log in logs.rglob("*.log"):
         assert "Traceback" not in log.read_text(encoding="utf-8"), log
@@ -84,9 +90,8 @@ def test_all_models_are_in_the_tables(smoke):
         assert set(table["study"]) == {name}
         assert set(table["replicate"]) == {0, 1}
         assert set(PLAN.studies[name].config["metrics"]) <= set(table["metric"])
-        assert len(table.drop_duplicates(["graph", "data", "level", "m", "n", "model"])) == len(
-            PLAN.studies[name].cells
-        )
+        labels = list(table.columns[: table.columns.get_loc("replicate")])
+        assert len(table.drop_duplicates(labels)) == len(PLAN.studies[name].cells)
 
 
 @pytest.mark.parametrize("study", PLAN.studies)
@@ -98,10 +103,12 @@ def test_every_study_has_its_figure(study, smoke):
 
 
 def test_the_run_says_where_it_comes_from(smoke):
-    record = json.loads((smoke.root / OUT / "provenance/smoke.json").read_text(encoding="utf-8"))
+    name = f"smoke{PLAN.suffix}"
+    path = smoke.root / OUT / f"provenance/{name}.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
     assert record["run"]["name"] == "smoke"
     assert set(record["tables"]) == set(PLAN.studies)
-    cost = pd.read_csv(smoke.root / OUT / "cost/smoke.csv")
+    cost = pd.read_csv(smoke.root / OUT / f"cost/{name}.csv")
     assert cost["jobs"].sum() == len(PLAN.cells) + len(PLAN.datasets) + len(PLAN.studies)
 
 
@@ -153,7 +160,8 @@ def test_touched_files_and_unused_modules_rerun_nothing(finished):
 
 def test_an_edited_model_reruns_its_own_cells(finished):
     finished.replace("conf/model/kglo.yaml", "lam: ${grid.lam}", "lam: [0.03, 3.0]")
-    mine, concerned = fits("kglo"), {"fig2", "fig3", "fig4"}
+    mine, concerned = fits("kglo"), studies_with(lambda cell: cell.model == "kglo")
+    assert {"fig2", "fig3", "fig4", f"fig6{SUFFIX}"} <= concerned < EVERY
     assert pending(finished) == {"fit": mine, "score": concerned, "figure": concerned}
     # and so it does
     before = finished.files(f"{OUT}/fits") | finished.files(f"{OUT}/data")
@@ -168,16 +176,31 @@ def test_an_edited_model_reruns_its_own_cells(finished):
 
 
 EVERY = set(PLAN.studies)
+REAL = {name for name, study in PLAN.studies.items() if study.files}
+SUFFIX = "-SIMULATED-STAND-IN"
+REAL_DATA = frozenset(path for path in DATA if SUFFIX in path)
 CURVES = {name for name, s in PLAN.studies.items() if s.config["figure"].startswith("curves.")}
+MAPS = {name for name, s in PLAN.studies.items() if s.config["figure"].startswith("maps.")}
+
+
+def studies_with(wanted):
+    """Names of the studies that have a cell of a kind."""
+    return {name for name, study in PLAN.studies.items() if any(map(wanted, study.cells))}
 
 
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("experiments/figures/curves.py", {"figure": CURVES}),
+        # figures of real data take their curves from there
+        ("experiments/figures/curves.py", {"figure": CURVES | REAL}),
+        ("experiments/figures/maps.py", {"figure": MAPS}),
         ("experiments/style.py", {"figure": EVERY}),
         ("kgl/replication/scoring.py", {"score": EVERY, "figure": EVERY}),
-        ("kgl/solvers/graph_step.py", {"fit": FITS, "score": EVERY, "figure": EVERY}),
+        (
+            "kgl/solvers/graph_step.py",
+            # a step of it makes the truth of the Swiss data
+            {"data": REAL_DATA, "fit": FITS, "score": EVERY, "figure": EVERY},
+        ),
         ("kgl/simulate.py", {"data": DATA, "fit": FITS, "score": EVERY, "figure": EVERY}),
     ],
 )
@@ -188,19 +211,120 @@ def test_edited_code_reruns_what_it_decides(path, expected, finished):
 
 def test_a_new_colour_redraws(finished):
     finished.replace("conf/model/kglo.yaml", "#009E73", "#117733")
-    assert pending(finished) == {"figure": {"fig2", "fig3", "fig4"}}
+    assert pending(finished) == {"figure": studies_with(lambda cell: cell.model == "kglo")}
 
 
 def test_new_settings_of_the_data_reach_the_fits(finished):
     finished.replace("conf/data/dependent.yaml", "noise: 0.01", "noise: 0.02")
     # figure 2 sweeps over the noise, so its cells do not depend on the default
     touched = {
-        n: c for n, c in PLAN.cells.items() if c.data["data"]["dependent"] and "/noise-" not in n
+        name: cell
+        for name, cell in PLAN.cells.items()
+        if cell.labels["data"] == "dependent" and "/noise-" not in name
     }
     found = pending(finished)
     assert found["data"] == {f"{OUT}/data/{cell.dataset}.npz" for cell in touched.values()}
     assert found["fit"] == {f"{OUT}/fits/{name}.npz" for name in touched}
-    assert found["score"] == EVERY - {"fig2"}
+    assert found["score"] == EVERY - {"fig2"} - REAL
+
+
+# -- real data ----------------------------------------------------------------------------------
+
+
+def test_a_stand_in_says_so_wherever_it_is_met(smoke):
+    assert {study.name for study in PLAN.studies.values() if study.simulated} == {
+        *("fig6", "swiss_map", "swiss_imputed", "fig7", "sushi_graph", "sushi_attributes"),
+    }
+    for name in REAL:
+        assert name.endswith(SUFFIX)
+        table, _ = load_table(smoke.root / OUT / f"tables/{name}.parquet")
+        assert set(table["study"]) == {name}
+        numbers = pd.read_csv(smoke.root / OUT / f"figures/{name}.csv")
+        assert set(numbers["source"]) == {"SIMULATED STAND-IN"}
+    # and nothing of theirs has the name of what is real
+    real = [study.name for study in PLAN.studies.values() if study.files]
+    for path in (smoke.root / OUT).rglob("*"):
+        if path.stem.split(".")[0] in (*real, "facts-swiss", "facts-sushi", "claims"):
+            assert path.name == "claims.log", path
+        if "swiss" in path.name or "sushi" in path.name:
+            assert SUFFIX in path.name, path
+    synthetic = pd.read_csv(smoke.root / OUT / "figures/fig2.csv")
+    assert "source" not in synthetic
+
+
+def test_the_last_lines_of_a_run_say_what_was_simulated(smoke):
+    printed = (smoke.root / "printed.txt").read_text(encoding="utf-8")
+    done = printed.index("[kgl] run smoke done")
+    end = printed[done:]
+    for text in ("SIMULATED STAND-IN for swiss", "SIMULATED STAND-IN for sushi", "fig6", "fig7"):
+        assert text in end
+    assert "claims are not evaluated" in end
+    assert "SIMULATED STAND-IN for swiss" in printed[:done]  # and the first ones too
+
+
+def test_no_claim_is_evaluated_on_a_stand_in(smoke):
+    (path,) = PLAN.claims
+    assert SUFFIX in path
+    claims = pd.read_csv(smoke.root / path)
+    assert set(claims["claim"]) == {"W1", "W2", "W3", "W4", "U1", "U2", "U3"}
+    assert set(claims["verdict"]) == {"not evaluated"}
+    assert claims[["value", "holds"]].isna().all(axis=None)
+
+
+def test_points_are_chosen_by_held_out_entries_and_graphs_have_their_density(smoke):
+    table, _ = load_table(smoke.root / OUT / f"tables/fig6{SUFFIX}.parquet")
+    chosen = table[table["selected_by"] == "held_out"]
+    assert set(chosen["model"]) == set(table["model"]) == MODELS | {"kernel_sparse"}
+    shares = chosen[chosen["metric"] == "density"].set_index("model")["value"]
+    assert shares[["kgl", "kgln"]].between(0.28, 0.32).all()
+    assert shares["kernel_sparse"].between(0.28, 0.32).all()
+    found = table[table["model"] == "kgl"]
+    assert (found["psi"] > 0).all()
+    assert set(found["density"]) == {0.3}
+    arrays, _ = load_arrays(smoke.root / OUT / f"data/stations-swiss{SUFFIX}/missing-0.2.npz")
+    assert np.count_nonzero(arrays["W"][0]) / (89 * 88) == pytest.approx(0.3, abs=0.01)
+
+
+def test_real_data_that_are_not_there_fail_before_any_work(finished):
+    before = finished.files("results")
+    printed = finished.snakemake(
+        "--cores", "1", "--config", SMOKE, overrides("data.source=real"), fails=True
+    )
+    assert "data.source = real, but the Swiss temperatures were not found" in printed
+    assert "data/README.md" in printed
+    assert "rule " not in printed
+    assert finished.files("results") == before
+
+
+def test_a_spoiled_file_fails_before_any_work(finished, tmp_path):
+    before = finished.files("results")
+    spoiled = tmp_path / "mine/swiss/temperature.mat"
+    spoiled.parent.mkdir(parents=True)
+    spoiled.write_bytes(b"rain")
+    for given in ((), (overrides("data.source=auto"),)):
+        printed = finished.snakemake(
+            "--cores",
+            "1",
+            "--config",
+            SMOKE,
+            *given,
+            fails=True,
+            KGL_DATA_DIR=str(tmp_path / "mine"),
+        )
+        assert f"{spoiled} is not the file it should be" in printed
+        assert "rule " not in printed
+    assert finished.files("results") == before
+    assert spoiled.read_bytes() == b"rain"
+    # unless it was said that it is not wanted
+    asked = finished.snakemake(
+        *("--dry-run", "--config", SMOKE, overrides("data.source=simulated")),
+        KGL_DATA_DIR=str(tmp_path / "mine"),
+    )
+    assert "Nothing to be done" in asked
+
+
+def test_the_stand_in_asked_for_is_the_stand_in_met(finished):
+    assert finished.pending(SMOKE, overrides("data.source=simulated")) == []
 
 
 # -- how it is run does not matter --------------------------------------------------------------
@@ -264,9 +388,8 @@ def test_a_killed_run_goes_on(smoke, checkout):
 
 def test_overrides_leave_the_plain_run_alone(checkout):
     """The plain run (here of one figure) is published; one with overrides is kept apart."""
-    studies = re.search(
-        r"^studies: .*$", (checkout.root / "conf/study/paper.yaml").read_text(), re.M
-    )
+    paper = (checkout.root / "conf/study/paper.yaml").read_text()
+    studies = re.search(r"^studies: \[.*?\]$", paper, re.MULTILINE | re.DOTALL)
     checkout.replace("conf/study/paper.yaml", studies[0], "studies: [fig1]")
     checkout.snakemake("--cores", "2")
     plain = checkout.files("results/paper") | checkout.files("figures")

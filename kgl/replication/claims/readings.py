@@ -17,7 +17,7 @@ __all__ = ["FACTS", "STUDIES", "readings", "scores"]
 
 #: Studies whose tables the ledger reads; names of the tables of what the data are begin with FACTS.
 FACTS = "facts"
-STUDIES = ("fig6", "swiss_readings", "fig7", "sushi_readings")
+STUDIES = ("fig6", "swiss_readings", "swiss_cut", "fig7", "sushi_readings")
 _METRICS = ("aps", "sse", "nmi", "mse_out")
 
 
@@ -82,6 +82,9 @@ def readings(
         if figure == "fig6":
             untied = evidence(table, ranking="aps_scores")
             yield Reading("APS of untied scores", False, untied, claims)
+            if tables.get("swiss_cut") is not None:
+                cut = evidence(tables["swiss_cut"])
+                yield Reading("fewer runs: heaviest 30 % of denser graphs", False, cut, claims)
         part = tables.get(others)
         if part is None:
             continue
