@@ -50,7 +50,7 @@ _ROW_BLOCK_FLOATS = 4_000_000
 
 #: Observed entries up to which a dense system takes less time than conjugate gradients.
 _FEW_ENTRIES = 200
-#: Directions of K_z up to which that system is put together where the prior is no Kronecker product.
+#: Directions of K_z up to which it is put together where the prior is no Kronecker product.
 _FEW_DIRECTIONS = 12
 
 __all__ = ["SignalData", "SignalSolution", "SignalStep", "make_signal_step"]

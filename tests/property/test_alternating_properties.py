@@ -5,6 +5,7 @@ Kernels may be singular, entries missing, signals degenerate; hyperparameters sp
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,9 +29,11 @@ from kgl.laplacian import (
     pairwise_sq_distances,
 )
 from kgl.problem import MODELS, graph_penalty
+from kgl.solvers import signal_step
 from kgl.solvers.alternating import Batch, Options, solve_in_chunks, solve_points
 from kgl.solvers.signal_step import (
     CoefficientStep,
+    DirectStep,
     GramStep,
     ResidualStep,
     RowwiseStep,
@@ -43,6 +46,15 @@ from kgl.solvers.signal_step import (
 MASKED = [name for name, spec in MODELS.items() if spec.ridge]
 FITTED = [name for name, spec in MODELS.items() if spec.fitted]
 seeds = st.integers(0, 2**32 - 1)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def iterative() -> Iterator[None]:
+    """Conjugate gradients for these small problems too, which a dense system would solve."""
+    few = signal_step._FEW_ENTRIES
+    signal_step._FEW_ENTRIES = 0
+    yield
+    signal_step._FEW_ENTRIES = few
 
 
 def share(part: float) -> settings:
@@ -280,6 +292,23 @@ def test_a_mask_that_hides_nothing_changes_nothing(
     assert type(make_signal_step(full.data, spec)) is pair[1]
     options = fixed(regulariser)
     assert_same_fit(full.solve(options), problem.solve(options), 1e-7)
+
+
+@pytest.mark.parametrize("regulariser", REGULARISERS)
+@pytest.mark.parametrize("model", ["KGL", "KGL-O", "KGL-Agnostic"])
+@given(data=st.data())
+@share(0.4)
+def test_a_dense_system_gives_what_conjugate_gradients_give(
+    model: str, regulariser: str, data: st.DataObject
+) -> None:
+    problem = data.draw(problems(model, masked=True))
+    options = fixed(regulariser)
+    iterated = problem.solve(options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(signal_step, "_FEW_ENTRIES", problem.Y.size)
+        patch.setattr(signal_step, "_FEW_DIRECTIONS", len(problem.Y))
+        assert type(make_signal_step(problem.data, MODELS[model])) is DirectStep
+        assert_same_fit(problem.solve(options), iterated, 1e-7)
 
 
 @pytest.mark.parametrize("model", MASKED)
