@@ -138,9 +138,7 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def check_observations(
-    Y: Array, *, empty_nodes: bool = False
-) -> tuple[Array, np.ndarray | None]:
+def check_observations(Y: Array, *, empty_nodes: bool = False) -> tuple[Array, np.ndarray | None]:
     """Return the data with zeros for missing entries, and the mask (None if complete).
 
     ``Y`` is an (n, m) float array in which NaN means missing. With ``empty_nodes`` a node may have

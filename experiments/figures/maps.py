@@ -136,7 +136,7 @@ def item_graph(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
     angle = np.pi / 2 - 2 * np.pi * step / (step[-1] + 2)
     place = np.column_stack([np.cos(angle), np.sin(angle)])
     within = groups[:, None] == groups[None, :]
-    fig = Figure(figsize=(4.6, 5.0), layout="constrained")
+    fig = Figure(figsize=(4.6, 5.4), layout="constrained")
     ax = fig.subplots()
     _draw_edges(ax, np.where(within, 0.0, W), place, GREY, float(W.max()))
     own = np.array([to_rgb(looks[group][0]) for group in groups])
@@ -152,16 +152,16 @@ def item_graph(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
         left = across < 0
         side = {"ha": "right" if left else "left", "va": "center", "rotation_mode": "anchor"}
         ax.text(across, up, name.replace("_", " "), fontsize=7, rotation=turn + 180 * left, **side)
-    ax.set(xlim=(-1.55, 1.55), ylim=(-1.5, 1.5), aspect="equal")
+    ax.set(xlim=(-1.55, 1.55), ylim=(-1.5, 1.85), aspect="equal")
     ax.set_axis_off()
     model = inputs.styles[labels["model"]]["label"]
     share = float(W[within].sum() / W.sum())
     chance = float((within.sum() - len(W)) / (W.size - len(W)))
-    ax.set_title(
+    said = (
         f"{model}, {labels['n']} reviewers: NMI {fit['nmi'][0, at]:.2f}\n{share:.0%} of the weight "
-        f"lies within groups; by chance {chance:.0%}",
-        fontsize=8,
+        f"lies within groups; by chance {chance:.0%}"
     )
+    ax.text(0.0, 1.85, said, ha="center", va="top", fontsize=8)
     fig.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False,
                columnspacing=1.0, handletextpad=0.2)  # fmt: skip
     return fig, _edges(W, names, model)

@@ -109,12 +109,14 @@ def readings(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
             part = numbers[(numbers["data"] == kind) & (numbers["metric"] == metric)]
             _lines(ax, part, inputs)
             if r == 0:
-                ax.set_title(inputs.settings["labels"]["data"][kind], fontsize=7.5)
+                default = " (as in the figure)" * (k == 0 and len(kinds) > 1)
+                ax.set_title(inputs.settings["labels"]["data"][kind] + default, fontsize=7)
             if k % wide == 0:
                 ax.set_ylabel(style.label(metric))
             if r == len(metrics) - 1 and k + wide >= len(kinds):
-                ax.set_xlabel(style.label(_sweep(numbers)))
                 ax.tick_params(labelbottom=True)
+            if r == len(metrics) - 1 and k // wide == rows - 1:
+                ax.set_xlabel(style.label(_sweep(numbers)))
             set_levels(ax, numbers["level"])
             ax.set_ylim(bottom=0)
             if metric == "aps":

@@ -596,8 +596,9 @@ def test_readings_have_a_panel_each(items: GroupStudy) -> None:
     kinds = list(dict.fromkeys(numbers["data"]))
     assert len(shown) == len(kinds) == 5
     assert len(fig.axes) == 8  # two rows of four
+    first = kinds[0]
     for ax, kind in zip(shown, kinds, strict=True):
-        assert ax.get_title() == LABELS["data"][kind]
+        assert ax.get_title() == LABELS["data"][kind] + " (as in the figure)" * (kind == first)
         part = _means(numbers, data=kind, model="kgl").sort_values("level")
         np.testing.assert_allclose(_line(ax, "KGL").get_ydata(), part["mean"])
         alone = _means(numbers, data=kind, model="kernel")["mean"].mean()
@@ -687,11 +688,12 @@ def test_the_graph_of_items_marks_the_groups(items: GroupStudy) -> None:
     within = np.equal.outer(KINDS, KINDS)
     share = W[within].sum() / W.sum()
     # of 15 pairs, 3 are of one group
-    assert ax.get_title() == (
+    *names, said = (text.get_text() for text in ax.texts)
+    assert names == [f"node {k}" for k in range(M)]
+    assert said == (
         f"KGL, 160 reviewers: NMI {fit['nmi'][0, at]:.2f}\n{share:.0%} of the weight lies within "
         "groups; by chance 20%"
     )
-    assert [text.get_text() for text in ax.texts] == [f"node {k}" for k in range(M)]
     between, inside, *dots = ax.collections
     assert len(between.get_segments()) == np.count_nonzero(np.triu(W) * ~within)
     assert len(inside.get_segments()) == np.count_nonzero(np.triu(W) * within)

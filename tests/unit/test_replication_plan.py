@@ -510,11 +510,14 @@ def test_the_record_of_a_run_follows_its_settings_alone() -> None:
 # -------------------------------------------------------------------------------------- real data
 
 
+#: Made once: a MATLAB file has the time in it.
+MADE_UP = {"swiss": swiss_files(), "sushi": sushi_files()}
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A directory for files of real data, which are made up and taken for the real ones."""
-    contents = {"swiss": swiss_files(), "sushi": sushi_files()}
-    for name, files in contents.items():
+    for name, files in MADE_UP.items():
         monkeypatch.setitem(data_sets.DATA_SETS, name, described(name, files))
     monkeypatch.setenv("KGL_DATA_DIR", str(tmp_path))
     forget()
@@ -524,7 +527,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def place(folder: Path, *names: str) -> None:
     for name in names:
-        write(folder / name, {"swiss": swiss_files, "sushi": sushi_files}[name]())
+        write(folder / name, MADE_UP[name])
     forget()
 
 
