@@ -12,6 +12,7 @@
 #   snakemake --cores 8 --config study=fig2 'overrides=[replicates=3]'      an ablation, kept apart
 #   snakemake --report report.html                                          a page of it all
 
+import sys
 import time
 
 from snakemake.logging import logger
@@ -30,6 +31,7 @@ container: "docker://python:3.11-slim"
 PLAN = make_plan(config.get("study", "paper"), config.get("overrides"), config.get("run"))
 OUT = PLAN.directory
 STARTED = time.time()
+print(PLAN.notice, end="", file=sys.stderr)
 config["kgl"] = {
     "run": PLAN.run,
     "studies": len(PLAN.studies),
@@ -52,7 +54,6 @@ onstart:
     print(
         f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells of {', '.join(PLAN.studies)} -> {OUT}"
     )
-    print(PLAN.notice, end="")
     calm(logger)
     if workflow.local_exec:
         # Snakemake looks at its queue once a second for every job started so far: after several
@@ -63,8 +64,6 @@ onstart:
 
 onsuccess:
     print(f"[kgl] run {PLAN.run} done in {duration(time.time() - STARTED)}: {OUT}/figures")
-    with open(f"{OUT}/notice.txt", "w") as stream:
-        stream.write(PLAN.notice)
     print(PLAN.notice, end="")
 
 

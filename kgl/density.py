@@ -6,7 +6,6 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from kgl.laplacian import Array
 from kgl.problem import ModelSpec
@@ -28,7 +27,13 @@ LOWEST = 1e-6
 
 
 def fit_edges(
-    data: SignalData, spec: ModelSpec, lam: Array, rho: Array, options: Options
+    data: SignalData,
+    spec: ModelSpec,
+    lam: Array,
+    rho: Array,
+    options: Options,
+    *,
+    max_fits: int = MAX_FITS,
 ) -> tuple[Batch, np.ndarray]:
     """Fit a model at psi that give ``options.target_edges`` edges, or as near as it gets.
 
@@ -40,6 +45,8 @@ def fit_edges(
     ----------
     data, spec, lam, rho, options
         As for :func:`kgl.solvers.alternating.solve_points`.
+    max_fits : int
+        Fits at most, besides the first, where the first does not have the number of edges.
 
     Returns
     -------
@@ -62,7 +69,7 @@ def fit_edges(
         edge_tolerance(m),
         floor=LOWEST * psi,
         narrow=NARROW,
-        max_tries=MAX_FITS if spec.fitted else 0,
+        max_tries=max_fits if spec.fitted else 0,
         patience=PATIENCE,
         fair=fair_miss(m),
     )
@@ -88,6 +95,8 @@ def warn_if_missed(
     gap: np.ndarray, target: np.ndarray, options: Options, m: int, stacklevel: int = 3
 ) -> None:
     """Warn where no psi gives a number of edges that is near the target."""
+    from sklearn.exceptions import ConvergenceWarning  # slow to load, and rarely needed
+
     n_pairs = m * (m - 1) // 2
     far = np.flatnonzero(gap > fair_miss(m))
     if not len(far):

@@ -15,7 +15,7 @@ from typing import Any
 from hydra.experimental.callback import Callback
 
 from kgl._optional import import_optional
-from kgl.replication.config import GROUPS, Composed, ConfigError, compose, conf_dir
+from kgl.replication.config import GROUPS, STANDIN, Composed, ConfigError, compose, conf_dir
 from kgl.replication.fitting import fit_cell
 from kgl.replication.plan import single_cell
 from kgl.replication.records import save_csv, save_table
@@ -38,13 +38,19 @@ def run(composed: Composed, directory: Path) -> float:
     choices = composed.choices
     cell = single_cell(values, str(choices["graph"]), str(choices["data"]), str(choices["model"]))
     print(f"{cell.name}: writing to {directory}")
+    if cell.simulated:
+        print(f"{STANDIN}: {cell.reason}")
     arrays = fit_cell(build(cell.data), cell.fit, print)
     score, folds = values["protocol"]["score"], values["protocol"]["fit"]["folds"]
     table = score_study("one-off", [(cell.labels, arrays)], {**score, "folds": folds})
     metrics = [metric for metric in _SHOWN if metric in set(table["metric"])]
     summary = summarise(table, metrics)
-    save_table(directory / "table.parquet", table, {"data": cell.data, "fit": cell.fit})
-    save_csv(directory / "summary.csv", summary)
+    if cell.simulated:
+        table.insert(0, "source", STANDIN)
+        summary.insert(0, "source", STANDIN)
+    end = f"-{STANDIN.replace(' ', '-')}" * cell.simulated
+    save_table(directory / f"table{end}.parquet", table, {"data": cell.data, "fit": cell.fit})
+    save_csv(directory / f"summary{end}.csv", summary)
     print(summary[["metric", "mean", "p05", "p95", "runs"]].to_string(index=False))
     goal = next(metric for metric in ("aps", "nmi") if metric in metrics)
     best = table[(table["metric"] == goal) & (table["selected_by"] == goal)]
@@ -58,7 +64,7 @@ class Gather(Callback):
         """Write ``summary.csv`` beside the directories of the cells, and print it."""
         pd = import_optional("pandas", "workflow", "the replication")
         directory = Path(config.hydra.sweep.dir)
-        parts = [pd.read_csv(path) for path in sorted(directory.glob("*/summary.csv"))]
+        parts = [pd.read_csv(path) for path in sorted(directory.glob("*/summary*.csv"))]
         if not parts:
             return
         summary = pd.concat(parts, ignore_index=True)

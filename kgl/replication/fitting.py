@@ -19,14 +19,16 @@ from typing import Any
 import numpy as np
 
 from kgl._validation import check_hyperparameter, check_observations
+from kgl.density import fit_edges
 from kgl.folds import hold_out
 from kgl.kernels import kernel_eigen
 from kgl.laplacian import Array, adjacency_from_edges, edges_from_adjacency
 from kgl.metrics import THRESHOLD, aps_many, nmi, sse_many
 from kgl.problem import MODELS, ModelSpec
+from kgl.replication.centring import means
 from kgl.replication.config import ConfigError, resolve
 from kgl.seeding import stream
-from kgl.solvers.alternating import Batch, Options, solve_in_chunks
+from kgl.solvers.alternating import Batch, Options, solve_in_chunks, solve_points
 from kgl.solvers.routes import graph_solver
 from kgl.solvers.signal_step import SignalData
 
@@ -34,7 +36,10 @@ __all__ = ["METRICS", "evaluate", "fit_cell", "grid_points"]
 
 #: What is worked out at every grid point of every replicate, as far as the truth is known.
 METRICS = ("aps_weights", "aps_scores", "sse", "nmi", "density", "mse_in", "mse_out", "mse_held")
+#: More fits that look for a density, where the first psi does not give it.
+_MAX_FITS = 3
 #: Held-out entries only choose a point, so these fits stop early.
+_COUNTERPART_LAM = 1e-3
 _LOOSE = {"tol": 2e-2, "max_iter": 8, "inner_tol": 1e-5}
 
 Report = Callable[[str], None]
@@ -203,6 +208,12 @@ def _held_out_error(
     points are compared.
     """
     settings = spec["held_out"]
+    if isinstance(model, ModelSpec) and model.fitted and not model.masked:
+        # It takes held-out entries for zero, so that its error would say nothing: its counterpart
+        # that leaves them out chooses.
+        model = replace(MODELS["KGL-N"], node_kernel=False)
+        points = {"lam": np.full(_count(points), _COUNTERPART_LAM), **points}
+        spec = {**spec, "grid": {"lam": [_COUNTERPART_LAM], **spec["grid"]}}
     chosen = np.ones(_count(points), dtype=bool)
     if isinstance(model, ModelSpec) and settings["density"] in points.get("density", ()):
         chosen = points["density"] == settings["density"]
@@ -210,14 +221,17 @@ def _held_out_error(
     error = np.full(len(chosen), np.nan)
     if isinstance(model, ModelSpec) and not model.fitted:
         return error
-    mask = ~np.isnan(truth["Y"])
+    raw = truth.get("raw", truth["Y"])
+    how = str(truth["centre"]) if "centre" in truth else "none"
     # the same folds for every model
     rng = stream(0, "held-out", replicate)
     folds = []
-    for held in hold_out(mask, settings["folds"], rng, empty_nodes=True):
-        hidden = {**truth, "Y": np.where(held, np.nan, truth["Y"])}
-        (_, _, signals), _ = _fit(model, hidden, spec, inside, loose=True)
-        folds.append(_error(signals, truth["Y"], held, int(chosen.sum())))
+    for held in hold_out(~np.isnan(raw), settings["folds"], rng, empty_nodes=True):
+        train = np.where(held, np.nan, raw)
+        # means are those of the entries that the fit sees, or they would tell of the others
+        offset = means(train, how)
+        (_, _, signals), _ = _fit(model, {**truth, "Y": train - offset}, spec, inside, loose=True)
+        folds.append(_error(signals, raw - offset, held, int(chosen.sum())))
     error[chosen] = np.mean(folds, axis=0)
     return error
 
@@ -292,7 +306,7 @@ def _fit_row(
             for name, limit in _LOOSE.items()
         }
         solve = replace(solve, **eased)
-    batches = list(_solve(data, model, points, sparsity, solve))
+    batches = list(_solve(data, model, points, sparsity, solve, loose=loose))
 
     def join(name: str) -> Array:
         """Return a result of all points, in their order."""
@@ -312,9 +326,24 @@ def _fit_row(
 
 
 def _solve(
-    data: SignalData, model: ModelSpec, points: dict[str, Array], sparsity: str, solve: Options
+    data: SignalData,
+    model: ModelSpec,
+    points: dict[str, Array],
+    sparsity: str,
+    solve: Options,
+    *,
+    loose: bool,
 ) -> Iterator[tuple[np.ndarray, Batch]]:
-    """Yield the positions of points that were solved together, and their solutions."""
+    """Yield the positions of points that were solved together, and their solutions.
+
+    For a density the graph is that of a fit at the psi that was found; where fits are loose, the
+    alternation that finds psi is enough.
+    """
+
+    def at_density(*problem: Any) -> Batch:
+        data, spec, lam, rho, _, options = problem
+        return fit_edges(data, spec, lam, rho, options, max_fits=_MAX_FITS)[0]
+
     n_points, m = _count(points), data.Y.shape[1]
     lam = points.get("lam", np.zeros(n_points))
     rho = points.get("rho", np.ones(n_points))
@@ -327,7 +356,10 @@ def _solve(
             target = max(1, round(float(density) * m * (m - 1) / 2))
             groups.append((where, np.zeros(len(where)), replace(solve, target_edges=target)))
     for where, psi, options in groups:
-        for part, batch in solve_in_chunks(data, model, lam[where], rho[where], psi, options):
+        route = solve_points if sparsity == "psi" or loose else at_density
+        for part, batch in solve_in_chunks(
+            data, model, lam[where], rho[where], psi, options, solve=route
+        ):
             yield where[part], batch
 
 

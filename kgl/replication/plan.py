@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
 
-from kgl.datasets import CorruptDataError
 from kgl.problem import MODELS
 from kgl.random_graphs import GRAPH_FAMILIES
 from kgl.replication.claims.readings import FACTS
 from kgl.replication.claims.readings import STUDIES as CLAIM_STUDIES
 from kgl.replication.config import (
+    STANDIN,
     ConfigError,
     check,
     check_path,
@@ -32,7 +31,7 @@ from kgl.replication.config import (
     override_key,
     source_file,
 )
-from kgl.replication.real import STANDIN, choose_source, why_missing
+from kgl.replication.real import choose_source
 from kgl.replication.records import digest
 
 __all__ = ["Cell", "Plan", "Study", "make_plan", "single_cell"]
@@ -58,16 +57,20 @@ CODE = {
     "real": (
         "kgl/datasets/*.py",
         "kgl/_validation.py",
+        "kgl/replication/centring.py",
         "kgl/solvers/density_step.py",
         "kgl/solvers/graph_step.py",
     ),
     "fit": (
         "kgl/_validation.py",
+        "kgl/density.py",
         "kgl/folds.py",
         "kgl/kernels/*.py",
         "kgl/laplacian.py",
         "kgl/metrics.py",
         "kgl/problem.py",
+        "kgl/replication/centring.py",
+        "kgl/replication/centring.py",
         "kgl/replication/fitting.py",
         "kgl/seeding.py",
         "kgl/solvers/alternating.py",
@@ -118,6 +121,7 @@ class Cell:
     labels: dict[str, Any] = field(hash=False)
     data: dict[str, Any] = field(hash=False)
     fit: dict[str, Any] = field(hash=False)
+    reason: str = ""  # why simulated data stand for real ones
 
     @property
     def cost(self) -> float:
@@ -157,9 +161,10 @@ class Study:
         )
         standin = f"{STANDIN}, no real data. " if self.simulated else ""
         alpha = f"alpha = {facts['alpha']}, " if facts["alpha"] else ""
+        credit = f"Data: {facts['credit']}. " if facts["credit"] and not self.simulated else ""
         return (
             f"{standin}{self.config['title']}. {' '.join(self.config['caption'].split())} "
-            f"Settings: {replicates}{families}, m = {facts['m']}, n = {facts['n']}, {alpha}"
+            f"{credit}Settings: {replicates}{families}, m = {facts['m']}, n = {facts['n']}, {alpha}"
             f"grids of up to {facts['points']} points."
         )
 
@@ -315,12 +320,8 @@ class Plan:
         drawn = [study for study in self.studies.values() if study.simulated]
         if not drawn:
             return ""
-        files = sorted({name for study in drawn for name in study.files})
-        why = {}
-        for name in files:
-            with suppress(CorruptDataError):  # not looked at where the stand-in was asked for
-                why[name] = why_missing(name)
-            why[name] = why.get(name) or "data.source=simulated was asked for"
+        cells = [cell for study in drawn for cell in study.cells if cell.simulated]
+        why = {cell.data["data"]["files"]: cell.reason for cell in cells}
         return (
             "".join(f"{STANDIN} for {name}: {reason}.\n" for name, reason in why.items())
             + f"{', '.join(study.name for study in drawn)} are made from simulated data and say so "
@@ -438,6 +439,9 @@ def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> P
             f"override 'data.source={source}': no study of {study!r} is about real data; leave it "
             "out"
         )
+    if "studies" in top:
+        # other readings of the paper serve its claims, which simulated data cannot judge
+        made = [s for s in made if not (s.simulated and s.config.get("readings"))]
     # what is made from simulated data has names of its own, and never takes the place of the other
     studies = {f"{s.name}{_SUFFIX}" if s.simulated else s.name: s for s in made}
     _refuse_clashes(studies)
@@ -458,12 +462,16 @@ def _split_source(given: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
 
 def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...], source: str | None) -> Study:
     # the study's own settings first, so that a collection's and then the user's win
-    own = tuple(compose([f"study={name}"]).values()["study"].get("overrides", ()))
+    bare = compose([f"study={name}"]).values()["study"]
+    own = tuple(bare.get("overrides", ()))
     settings = (*own, *extra, *given)
-    composed = compose([f"study={name}", *settings])
+    # keys are those of the study's own kind of data, not of the default one
+    kind, models = next(iter(bare["models"].items()))
+    groups = [f"graph={bare['graph'][0]}", f"data={kind}", f"model={models[0]}", f"study={name}"]
+    composed = compose([*groups, *settings])
     config = composed.values()["study"]
     sweep: dict[str, list[Any]] = config["sweep"]
-    before = compose([f"study={name}", *own, *extra]).leaves
+    before = compose([*groups, *own, *extra]).leaves
     for text in given:
         key = override_key(text)
         if key == "study.overrides":
@@ -517,8 +525,9 @@ def _cell(
         )
     levels = "_".join(f"{key}-{value}" for key, value in short.items())
     files = values["data"].get("files")
+    reason = ""
     if files is not None:
-        values["data"]["source"] = choose_source(files, values["data"]["source"])
+        values["data"]["source"], reason = choose_source(files, values["data"]["source"])
     standin = _SUFFIX if values["data"].get("source") == "simulated" else ""
     dataset = f"{graph}-{data}{variant}{standin}/{levels}"
     sweep, value = list(short.items())[-1]
@@ -539,7 +548,7 @@ def _cell(
         "seed": values["seed"],
         "replicates": values["replicates"],
         "graph": {k: v for k, v in values["graph"].items() if k != "label"},
-        "data": {k: v for k, v in values["data"].items() if k not in ("label", "make")},
+        "data": {k: v for k, v in values["data"].items() if k not in ("label", "make", "credit")},
     }
     protocol = dict(values["protocol"]["fit"])
     densities, cut, folds = (protocol.pop(name) for name in ("density", "cut", "folds"))
@@ -560,7 +569,7 @@ def _cell(
     if folds:
         density = values["protocol"]["score"]["held_out_density"]
         fit["held_out"] = {"folds": folds, "density": density}
-    return Cell(f"{dataset}/{model}", dataset, model, labels, settings, fit)
+    return Cell(f"{dataset}/{model}", dataset, model, labels, settings, fit, reason)
 
 
 def single_cell(values: dict[str, Any], graph: str, data: str, model: str) -> Cell:
@@ -583,6 +592,7 @@ def _summary(facts: list[dict[str, Any]], cells: list[Cell]) -> dict[str, Any]:
         "n": values("n", "data"),
         "alpha": values("alpha", "graph"),
         "points": points,
+        "credit": facts[0]["data"].get("credit", ""),
         "protocol": facts[0]["protocol"],
     }
 

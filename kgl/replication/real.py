@@ -16,6 +16,7 @@ from kgl import datasets
 from kgl.datasets.files import CorruptDownloadError, search
 from kgl.kernels import RBF, Mixed
 from kgl.laplacian import Array, pairwise_sq_distances
+from kgl.replication.centring import means
 from kgl.replication.config import STANDIN, ConfigError
 from kgl.seeding import stream
 from kgl.simulate import missing_mask
@@ -26,8 +27,8 @@ __all__ = ["STANDIN", "choose_source", "facts", "sushi", "swiss", "why_missing"]
 _UNITS = {"m": 1.0, "km": 1000.0}
 
 
-def choose_source(files: str, source: str) -> str:
-    """Return what a data set is made from, before any work starts: ``real`` or ``simulated``.
+def choose_source(files: str, source: str) -> tuple[str, str]:
+    """Return what a data set is made from, before any work starts, and why it is simulated.
 
     Parameters
     ----------
@@ -45,11 +46,11 @@ def choose_source(files: str, source: str) -> str:
         mend, not a missing one. A wrong download is refused, and the data are not to be had.
     """
     if source == "simulated":
-        return source
+        return source, "data.source=simulated was asked for"
     why = why_missing(files)
     if why and source == "real":
         raise ConfigError(f"data.source = real, but {why}")
-    return "simulated" if why else "real"
+    return "simulated" if why else "real", why
 
 
 @cache
@@ -99,13 +100,18 @@ def swiss(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
     }
 
 
+@cache
+def _sushi(source: str, min_rated: int) -> datasets.Sushi:
+    return datasets.load_sushi(source=source, min_rated=min_rated)
+
+
 def sushi(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
     """Return the ratings of reviewers drawn at random; the truth is the group of each item.
 
     Draws of different sizes are nested: who is among the first twenty is among the first forty.
     """
     data, options = settings["data"], settings["data"]["options"]
-    loaded = datasets.load_sushi(source=data["source"], min_rated=options["min_rated"])
+    loaded = _sushi(data["source"], options["min_rated"])
     ratings = loaded.ratings.to_numpy()
     n = data["n"]
     if n > len(ratings):
@@ -116,12 +122,16 @@ def sushi(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
     _check(ratings.shape[1], settings)
     rng = stream(settings["seed"], "sushi", "reviewers", replicate)
     drawn = rng.permutation(len(ratings))[:n]
-    Y = _centre(ratings[drawn], options["centre"])
+    raw = ratings[drawn]
+    Y = raw - means(raw, options["centre"])
     kernel_x = _rbf(options["bandwidth_x"], options["scale"])
     kernel_z = Mixed(combine=options["combine"], kernel=_rbf(data["bandwidth"], "standard"))
     return {
         "Y": Y,
         "Y_full": Y,  # what nobody rated, nobody knows
+        # for entries that are held out, whose values must not be part of a mean
+        "raw": raw,
+        "centre": np.array(options["centre"]),
         "K_x": kernel_x(loaded.attributes),
         "K_z": kernel_z(loaded.z.iloc[drawn]),
         "groups": loaded.groups.to_numpy().astype(str),
@@ -142,19 +152,6 @@ def _rbf(bandwidth: str | float, scale: Any = None) -> RBF:
     if isinstance(bandwidth, str):
         return RBF(bandwidth=bandwidth, scale=scale)
     return RBF(gamma=bandwidth, scale=scale)
-
-
-def _centre(Y: Array, how: str) -> Array:
-    """Take off the mean of each row, of each column, of all entries, or nothing."""
-    known = {"reviewer": 1, "item": 0, "all": None}
-    if how == "none":
-        return Y
-    if how not in known:
-        raise ConfigError(f"data.options.centre = {how!r}; valid: {', '.join(known)}, none")
-    seen = ~np.isnan(Y)
-    total = np.where(seen, Y, 0.0).sum(axis=known[how], keepdims=True)
-    # an item that nobody of the drawn ones rated has no mean, and no entry to take it from
-    return np.asarray(Y - total / np.maximum(seen.sum(axis=known[how], keepdims=True), 1))
 
 
 def facts(files: str, source: str) -> list[dict[str, Any]]:

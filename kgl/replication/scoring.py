@@ -131,8 +131,8 @@ def _choices(
         (name, metrics[name], highest) for name, highest in CRITERIA.items() if name in metrics
     ]
     if score.get("folds"):
-        at = axes.get("density", everywhere) == score["held_out_density"]
-        candidates = np.flatnonzero(at) if at.any() else everywhere
+        at = np.flatnonzero(axes.get("density", np.array([])) == score["held_out_density"])
+        candidates = at if len(at) else everywhere
         held = metrics["mse_held"] if "mse_held" in metrics else np.full((1, n_points), np.nan)
         if np.isnan(held).all() and len(candidates) == 1:
             # a model that predicts nothing, with one graph of the density that is compared

@@ -176,9 +176,12 @@ def test_the_reviewers_and_the_kernels_of_attributes_and_features() -> None:
     loaded = load_sushi(source="simulated", min_rated=8)
     arrays = reviews()
     shapes = {"Y": (20, 32), "Y_full": (20, 32), "K_x": (32, 32), "K_z": (20, 20)}
-    shapes |= {"groups": (32,), "names": (32,)}
+    shapes |= {"groups": (32,), "names": (32,), "raw": (20, 32), "centre": ()}
     assert {name: values.shape for name, values in arrays.items()} == shapes
     np.testing.assert_array_equal(arrays["Y"], arrays["Y_full"])
+    # ratings as they are, for means without those that are held out
+    np.testing.assert_array_equal(arrays["raw"], reviews({"centre": "none"})["Y"])
+    assert str(arrays["centre"]) == "reviewer"
     assert (~np.isnan(arrays["Y"])).sum(axis=1).min() >= 8
     assert arrays["groups"].tolist() == loaded.groups.astype(str).tolist()
     assert arrays["names"].tolist() == loaded.ratings.columns.tolist()

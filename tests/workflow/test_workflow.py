@@ -54,7 +54,7 @@ def pending(checkout):
     gathered = {rule for rule in found if rule in ("claims", "summary", "publish", "example")}
     assert ("summary" in gathered) == ("score" in found)
     judged = {Path(path).stem for path in PLAN.judged.values()}
-    assert ("claims" in gathered) == bool(judged & found["score"])
+    assert ("claims" in gathered) == bool(judged & found.get("score", set()))
     assert ("publish" in gathered) == bool(found.keys() & {"figure", "example"})
     return {rule: outputs for rule, outputs in found.items() if rule not in gathered}
 

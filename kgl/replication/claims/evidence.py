@@ -1,8 +1,10 @@
 """What a claim is judged by: paired differences over replicates, each with its interval.
 
 All models see the same data, so two of them are compared replicate by replicate. The interval of a
-mean is Student's, at 95 %. A :class:`Part` of a claim is one yes-or-no question with the figure
-that answers it; it holds only if the whole interval says so.
+mean is Student's, at 95 %: over masks of one data set, or over draws of reviewers that overlap, so
+it speaks of these data and not of others like them. Where nothing is missing all masks are one, and
+the interval has no width. A :class:`Part` of a claim is one yes-or-no question with the figure that
+answers it; it holds only if the whole interval says so.
 """
 
 from __future__ import annotations
@@ -56,6 +58,11 @@ class Part:
 def mean_interval(values: Array, level: float = 0.95) -> tuple[float, float, float]:
     """Return the mean and the ends of its interval (Student's t); equal values give no width.
 
+    Raises
+    ------
+    Lacking
+        With fewer than two values there is no interval.
+
     Examples
     --------
     >>> mean_interval(np.array([1.0, 2.0, 3.0]))
@@ -66,7 +73,9 @@ def mean_interval(values: Array, level: float = 0.95) -> tuple[float, float, flo
     from scipy.stats import t
 
     values = np.asarray(values, dtype=float)
-    mean, spread = float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    if len(values) < 2 or not np.isfinite(values).all():
+        raise Lacking(f"{len(values)} values, not all of them numbers; an interval takes two")
+    mean, spread = float(values.mean()), float(values.std(ddof=1))
     if spread == 0.0:
         return mean, mean, mean
     half = float(t.ppf(0.5 + level / 2, len(values) - 1)) * spread / np.sqrt(len(values))
@@ -129,7 +138,7 @@ def compare(
     """Judge whether each of some models beats each of some others by more than ``margin``.
 
     It is asked at every level, or, with ``average``, of the mean over the levels. The figure is
-    the least gain of all comparisons.
+    the gain of the weakest comparison, the one whose interval reaches lowest.
     """
     levels = evidence.levels if levels is None else list(levels)
     if not levels:
@@ -146,13 +155,13 @@ def compare(
                      f"{evidence.name(first)} over {evidence.name(second)}{at}")
                 )  # fmt: skip
     won = sum(low > margin for _, low, _, _ in found)
-    value, low, high, which = min(found)
+    value, low, high, which = min(found, key=lambda one: one[1])
     more = f" by more than {margin:g}" if margin else ""
     text = (
         f"{_listed(evidence, better)} beat{'s' * (len(better) == 1)} {_listed(evidence, worse)} in "
         f"{NAMES[metric]}{more}{', ' * bool(where)}{where}"
     )
-    note = f"least gain: {which}; {won} of {len(found)} comparisons" if len(found) > 1 else which
+    note = f"weakest: {which}; {won} of {len(found)} comparisons" if len(found) > 1 else which
     return Part(text, value, low, high, won == len(found), note)
 
 
