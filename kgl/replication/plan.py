@@ -70,7 +70,6 @@ CODE = {
         "kgl/metrics.py",
         "kgl/problem.py",
         "kgl/replication/centring.py",
-        "kgl/replication/centring.py",
         "kgl/replication/fitting.py",
         "kgl/seeding.py",
         "kgl/solvers/alternating.py",
