@@ -85,7 +85,7 @@ figures: $(READY) ## Run the whole replication: every figure, its table, and a r
 	@echo "Figures: figures/*.png (tables beside them). Report: results/paper/report.html"
 	@$(NOTICE) paper
 
-smoke: $(READY) ## The same at a tiny size: every rule and every model, in about a minute
+smoke: $(READY) ## The same at a tiny size: every rule and every model, in a minute or two
 	$(SNAKEMAKE) --cores $(CORES) --config study=smoke
 	@$(SNAKEMAKE) --quiet host --report results/smoke/report.html --config study=smoke
 	@echo "Figures: results/smoke/figures. Report: results/smoke/report.html"

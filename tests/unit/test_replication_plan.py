@@ -587,7 +587,7 @@ def test_one_data_set_may_be_there_without_the_other(folder: Path) -> None:
     assert "fig6" not in plan.notice
     assert f"{STANDIN} for sushi: " in plan.notice
     assert f"{STANDIN} for swiss" not in plan.notice
-    assert set(plan.ledger["simulated"]) >= {"fig7", "sushi_readings", "facts-sushi"}
+    assert set(plan.ledger["simulated"]) >= {"fig7", "facts-sushi"}
     assert not {"fig6", "swiss_readings", "facts-swiss"} & set(plan.ledger["simulated"])
     # the run as a whole is not all real
     assert plan.suffix == SUFFIX
@@ -683,8 +683,29 @@ def test_the_ledger_reads_the_tables_of_the_studies_that_claims_are_about(paper:
     assert paper.judged["facts-sushi"] == f"results/paper/tables/facts-sushi{SUFFIX}.parquet"
     assert set(paper.ledger["simulated"]) >= set(paper.judged)
     assert paper.ledger["labels"]["models"]["kgln"] == "KGL-N"
-    assert paper.ledger["labels"]["kinds"]["swiss_metres"] == "altitude in metres"
     assert make_plan("fig6").judged == {}
+
+
+def test_other_readings_are_worked_out_for_real_data_alone(folder: Path, paper: Plan) -> None:
+    others = {"swiss_readings", "swiss_cut", "sushi_readings"}
+    assert not others & {study.name for study in paper.studies.values()}
+    place(folder, "swiss")
+    plan = make_plan("real")
+    assert others & {study.name for study in plan.studies.values()} == {
+        *("swiss_readings", "swiss_cut")
+    }
+    assert {"swiss_readings", "swiss_cut"} <= set(plan.judged)
+    assert plan.ledger["labels"]["kinds"]["swiss_metres"] == "altitude in metres"
+    # by itself a reading can be looked at all the same
+    assert list(make_plan("sushi_readings").studies) == [f"sushi_readings{SUFFIX}"]
+
+
+def test_whose_data_they_are_is_in_the_caption_of_what_is_made_from_them(
+    folder: Path, paper: Plan
+) -> None:
+    place(folder, "swiss")
+    assert "Data: MeteoSwiss. " in make_plan("fig6").studies["fig6"].caption
+    assert not any("Data: " in study.caption for study in paper.studies.values())
 
 
 def test_real_cells_weigh_more_with_folds_and_cost_something_without_a_grid(paper: Plan) -> None:

@@ -78,7 +78,7 @@ def mean_interval(values: Array, level: float = 0.95) -> tuple[float, float, flo
     mean, spread = float(values.mean()), float(values.std(ddof=1))
     if spread == 0.0:
         return mean, mean, mean
-    half = float(t.ppf(0.5 + level / 2, len(values) - 1)) * spread / np.sqrt(len(values))
+    half = float(t.ppf(0.5 + level / 2, len(values) - 1) * spread / np.sqrt(len(values)))
     return mean, mean - half, mean + half
 
 
