@@ -33,7 +33,7 @@ def fit_edges(
     rho: Array,
     options: Options,
     *,
-    max_fits: int = MAX_FITS,
+    max_fits: int | None = None,
 ) -> tuple[Batch, np.ndarray]:
     """Fit a model at psi that give ``options.target_edges`` edges, or as near as it gets.
 
@@ -45,8 +45,9 @@ def fit_edges(
     ----------
     data, spec, lam, rho, options
         As for :func:`kgl.solvers.alternating.solve_points`.
-    max_fits : int
-        Fits at most, besides the first, where the first does not have the number of edges.
+    max_fits : int, optional
+        Fits at most, besides the first, where the first does not have the number of edges;
+        :data:`MAX_FITS` if not given.
 
     Returns
     -------
@@ -69,7 +70,7 @@ def fit_edges(
         edge_tolerance(m),
         floor=LOWEST * psi,
         narrow=NARROW,
-        max_tries=max_fits if spec.fitted else 0,
+        max_tries=(MAX_FITS if max_fits is None else max_fits) if spec.fitted else 0,
         patience=PATIENCE,
         fair=fair_miss(m),
     )
