@@ -618,8 +618,8 @@ def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:
             "psi" if name == "density" else name for name in axes[path]
         } != set(MODELS[path].hyperparameters):
             raise ConfigError(
-                f"{what.partition(':')[0]}: grid has {', '.join(axes[path]) or 'nothing'}, but {path} has the "
-                f"hyperparameters {', '.join(MODELS[path].hyperparameters)}; give values for each"
+                f"{what.partition(':')[0]}: grid has {', '.join(axes[path]) or 'nothing'}, but "
+                f"{path} has the hyperparameters {', '.join(MODELS[path].hyperparameters)}; give values for each"
             )
         elif "family" in what and path not in (*GRAPH_FAMILIES, "given"):
             known = ", ".join([*sorted(GRAPH_FAMILIES), "given (with the data)"])
