@@ -619,7 +619,8 @@ def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:
         } != set(MODELS[path].hyperparameters):
             raise ConfigError(
                 f"{what.partition(':')[0]}: grid has {', '.join(axes[path]) or 'nothing'}, but "
-                f"{path} has the hyperparameters {', '.join(MODELS[path].hyperparameters)}; give values for each"
+                f"{path} has the hyperparameters {', '.join(MODELS[path].hyperparameters)}; give "
+                "values for each"
             )
         elif "family" in what and path not in (*GRAPH_FAMILIES, "given"):
             known = ", ".join([*sorted(GRAPH_FAMILIES), "given (with the data)"])
