@@ -74,7 +74,7 @@ check: $(READY) ## Lint, formatting and types
 	$(SNAKEMAKE) --lint
 
 # What must be known of a run: whether simulated data stood for real ones.
-NOTICE = "$(BIN)/python" -c 'import sys; from kgl.replication.plan import make_plan; \
+NOTICE = "$(BIN)/python" -c 'import sys; from kgl.replication.planning import make_plan; \
 	print(make_plan(sys.argv[1]).notice, end="")'
 
 # Snakemake's own directory is used for a lock: of two runs in one checkout the second waits for no

@@ -18,7 +18,7 @@ import time
 from snakemake.logging import logger
 from snakemake.utils import min_version
 
-from kgl.replication.plan import make_plan
+from kgl.replication.planning import make_plan
 from kgl.replication.progress import calm, duration, watch
 
 min_version("9.0")

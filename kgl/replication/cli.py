@@ -17,7 +17,7 @@ from hydra.experimental.callback import Callback
 from kgl._optional import import_optional
 from kgl.replication.config import GROUPS, STANDIN, Composed, ConfigError, compose, conf_dir
 from kgl.replication.fitting import fit_cell
-from kgl.replication.plan import single_cell
+from kgl.replication.planning import single_cell
 from kgl.replication.records import save_csv, save_table
 from kgl.replication.scoring import score_study, summarise
 from kgl.replication.sources import build

@@ -18,7 +18,7 @@ import pytest
 from matplotlib.image import imread
 
 from kgl.replication.config import compose
-from kgl.replication.plan import make_plan
+from kgl.replication.planning import make_plan
 from kgl.replication.records import load_arrays, load_table
 
 SMOKE = "study=smoke"
