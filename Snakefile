@@ -48,6 +48,7 @@ wildcard_constraints:
     files="|".join(PLAN.facts),
     dataset="[^/]+/[^/]+",
     model="[^/]+",
+    universe="[^/]+",
 
 
 onstart:
@@ -133,6 +134,8 @@ rule score:
         f"{OUT}/logs/score/{{study}}.log",
     benchmark:
         f"{OUT}/benchmarks/score/{{study}}.tsv"
+    wildcard_constraints:
+        study="|".join(PLAN.scored) or "-",
     retries: 1
     threads: 1
     resources:
@@ -143,6 +146,45 @@ rule score:
         score=lambda w: PLAN.score(w.study),
     script:
         "experiments/score.py"
+
+
+rule universe:
+    input:
+        src=PLAN.universe_code(),
+    output:
+        f"{OUT}/universes/{{study}}/{{universe}}.parquet",
+    log:
+        f"{OUT}/logs/universes/{{study}}/{{universe}}.log",
+    benchmark:
+        f"{OUT}/benchmarks/universes/{{study}}/{{universe}}.tsv"
+    retries: 1
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        spec=lambda w: PLAN.universes[f"{w.study}/{w.universe}"],
+    script:
+        "experiments/universe.py"
+
+
+rule multiverse:
+    input:
+        files=lambda w: PLAN.universe_files(w.study),
+    output:
+        f"{OUT}/tables/{{study}}.parquet",
+    log:
+        f"{OUT}/logs/multiverse/{{study}}.log",
+    wildcard_constraints:
+        study="|".join(PLAN.multiverses) or "-",
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        universes=lambda w: PLAN.studies[w.study].config["universes"],
+    script:
+        "experiments/multiverse.py"
 
 
 rule figure:

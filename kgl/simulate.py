@@ -11,6 +11,7 @@ SBM                      2 blocks, ratio 5         ``blocks``, ``ratio``
 BA attachment            nearest to the density    ``attachment``
 median heuristic         ``"median_distance"``     ``"median_sq"``, ``"median_sq_half"``, a number
 connected graphs         not required              ``connected=True``
+variance of signals      that of ``K_x``           ``unit_variance=True``
 =======================  ========================  ==============================================
 
 The graphs are those of `kgl.random_graphs`, whose names can be imported from here as well.
@@ -301,6 +302,7 @@ def make_dataset(
     density: float = 0.3,
     weights: Literal["uniform", "unit"] = "uniform",
     connected: bool = False,
+    unit_variance: bool = False,
     ensure_observed: bool = True,
     seed: int = 0,
     replicate: int = 0,
@@ -324,6 +326,9 @@ def make_dataset(
         Noise variance ``sigma_eps^2``.
     missing : float, default 0
         Missing rate, see `missing_mask`.
+    unit_variance : bool, default False
+        Whether ``K_x`` is divided by the mean of its diagonal, so that signals have a variance of
+        1 on average and ``noise`` is relative to it. As it is, ``alpha = 100`` gives about 0.06.
     ensure_observed : bool, default True
         No row or column goes missing entirely, see `missing_mask`.
     seed : int, default 0
@@ -362,6 +367,7 @@ def make_dataset(
         "density": density,
         "weights": weights,
         "connected": connected,
+        "unit_variance": unit_variance,
         "ensure_observed": ensure_observed,
         "seed": seed,
         "replicate": replicate,
@@ -382,6 +388,8 @@ def make_dataset(
     )
     L = laplacian_from_adjacency(W)
     K_x = resolvent_kernel(L, alpha)
+    if unit_variance:
+        K_x = K_x / K_x.diagonal().mean()
     K_z = time_kernel(n, bandwidth) if dependent else None
     F, Y_full = smooth_signals(
         K_x, K_z, draws("signal"), n=n, noise=noise, noise_rng=draws("noise")

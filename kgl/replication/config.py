@@ -25,18 +25,22 @@ from kgl._optional import import_optional
 
 __all__ = [
     "GROUPS",
+    "KINDS",
     "STANDIN",
     "Composed",
     "ConfigError",
     "check",
     "compose",
     "conf_dir",
+    "kind_of",
     "options",
     "resolve",
 ]
 
 #: Groups of ``conf/``, each a directory with one file per option.
 GROUPS = ("protocol", "grid", "graph", "data", "model", "study")
+#: What a file of conf/study can be: a figure, several studies, or one set of them under many readings.
+KINDS = ("study", "collection", "multiverse")
 #: What is written wherever simulated data stand for real ones.
 STANDIN = "SIMULATED STAND-IN"
 
@@ -250,9 +254,14 @@ def _validators(conf: str) -> dict[str, Any]:
 
     jsonschema = import_optional("jsonschema", "workflow", "the replication")
     schema: Any = OmegaConf.to_container(OmegaConf.load(Path(conf) / "schema.yaml"))
-    parts = {"": schema, **{name: schema["$defs"][name] for name in ("study", "collection")}}
+    parts = {"": schema, **{name: schema["$defs"][name] for name in KINDS}}
     make = jsonschema.Draft202012Validator
     return {name: make({**part, "$defs": schema["$defs"]}) for name, part in parts.items()}
+
+
+def kind_of(study: Mapping[str, Any]) -> str:
+    """Return which of :data:`KINDS` a file of conf/study is."""
+    return "collection" if "studies" in study else "multiverse" if "universes" in study else "study"
 
 
 def check(values: dict[str, Any], composed: Composed) -> None:
@@ -269,7 +278,7 @@ def check(values: dict[str, Any], composed: Composed) -> None:
     parts: list[tuple[list[str], str, Any]] = [([], "", values)]
     study = values.get("study")
     if study is not None:
-        parts.append((["study"], "collection" if "studies" in study else "study", study))
+        parts.append((["study"], kind_of(study), study))
     for key, value in _leaves(values).items():
         for number in value if isinstance(value, list) else [value]:
             if isinstance(number, float) and not math.isfinite(number):

@@ -32,7 +32,7 @@ from kgl.solvers.alternating import Batch, Options, solve_in_chunks, solve_point
 from kgl.solvers.routes import graph_solver
 from kgl.solvers.signal_step import SignalData
 
-__all__ = ["METRICS", "evaluate", "fit_cell", "grid_points"]
+__all__ = ["METRICS", "evaluate", "fit_cell", "grid_points", "shape"]
 
 #: What is worked out at every grid point of every replicate, as far as the truth is known.
 METRICS = ("aps_weights", "aps_scores", "sse", "nmi", "density", "mse_in", "mse_out", "mse_held")
@@ -92,6 +92,36 @@ def evaluate(
     return out
 
 
+def shape(weights: Array, signals: Array | None, truth: Mapping[str, Array]) -> dict[str, Array]:
+    """Describe graphs (N, E) and signals (N, n, m), for what happens at the ends of a grid.
+
+    ``top_share`` is the share of all weight on the heaviest 5 % of pairs, ``uneven`` the standard
+    deviation over the mean of the weights of all pairs, ``density_error`` the learned density less
+    the true one. ``size`` is the root mean square of the signals over that of the data,
+    ``row_spread`` that of the signals about the mean of their row over that of the signals
+    themselves, and ``spread`` the same about the mean of all entries.
+    """
+    heavy = np.sort(weights, axis=1)[:, ::-1][:, : max(1, round(0.05 * weights.shape[1]))]
+    out = {
+        "top_share": heavy.sum(axis=1) / weights.sum(axis=1),
+        "uneven": weights.std(axis=1) / weights.mean(axis=1),
+    }
+    if "W" in truth:
+        linked = (weights > THRESHOLD * weights.max(axis=1, keepdims=True)).mean(axis=1)
+        out["density_error"] = linked - (edges_from_adjacency(truth["W"]) > 0).mean()
+    if signals is not None:
+
+        def rms(values: Array) -> Array:
+            return np.asarray(np.sqrt((values**2).mean(axis=(1, 2))))
+
+        whole = rms(signals)
+        floor = np.maximum(whole, np.finfo(float).tiny)
+        out["size"] = whole / np.sqrt((truth["Y_full"] ** 2).mean())
+        out["row_spread"] = rms(signals - signals.mean(axis=2, keepdims=True)) / floor
+        out["spread"] = rms(signals - signals.mean(axis=(1, 2), keepdims=True)) / floor
+    return out
+
+
 def _error(signals: Array | None, Y: Array, where: np.ndarray, n_points: int) -> Array:
     """Return the mean squared error of some entries at every point; NaN where it is not known."""
     if signals is None or not where.any():
@@ -110,7 +140,8 @@ def fit_cell(
         From :func:`kgl.replication.sources.build`, replicates along the first axis.
     spec : dict
         ``estimator``, ``grid``, ``options``, ``fit`` (the protocol) and ``keep``; a density to
-        ``cut`` learned graphs to, their heaviest edges being kept; and, for a choice
+        ``cut`` learned graphs to, their heaviest edges being kept; a number of ``decimals`` that
+        weights are rounded to; and, for a choice
         without the truth, ``held_out``: a number of ``folds``, and the ``density`` of the graphs
         that are compared where densities set psi.
     report : callable
@@ -121,8 +152,10 @@ def fit_cell(
     dict of arrays
         ``grid.<name>`` (N,) for each hyperparameter; each of :data:`METRICS` for which the data
         know enough, ``n_iter``, ``converged`` and ``kkt_residual`` as (R, N), and ``psi`` where the
-        grid has densities instead; and ``weights`` (R, N, E) and ``signals`` (R, N, n, m) where
-        ``keep`` names them.
+        grid has densities instead; and what ``keep`` names: ``weights`` (R, N, E), ``signals``
+        (R, N, n, m), ``shape`` (see :func:`shape`), ``rise`` (the greatest increase of the
+        objective between outer iterations, over its first value) and ``seconds`` (per outer
+        iteration of the whole grid), these last three as (R, N).
     """
     model = _find(spec["estimator"])
     # the order of kgl.fit_grid, whatever the order in the file
@@ -175,10 +208,18 @@ def _fit_replicate(
     points: dict[str, Array],
     replicate: int,
 ) -> dict[str, Array]:
+    begin = time.perf_counter()
     (weights, scores, signals), extra = _fit(model, truth, spec, points)
+    if "seconds" in spec["keep"]:
+        seconds = (time.perf_counter() - begin) / max(1, int(extra["n_iter"].max()))
+        extra["seconds"] = np.full(_count(points), seconds)
     if "cut" in spec:
         weights = _heaviest(weights, spec["cut"])
+    if "decimals" in spec:
+        weights = np.round(weights, spec["decimals"])
     row = {**evaluate(weights, scores, signals, truth, replicate), **extra}
+    if "shape" in spec["keep"]:
+        row |= shape(weights, signals, truth)
     if "held_out" in spec:
         row["mse_held"] = _held_out_error(model, truth, spec, points, replicate)
     if "weights" in spec["keep"]:
@@ -291,13 +332,17 @@ def _fit_row(
         kernel_eigen(kernels["K_x"], "K_x", m),
         kernel_eigen(kernels["K_z"], "K_z", n),
     )
-    route = graph_solver(options.pop("solver"), options.pop("backend"))
+    own = options.pop("backend_settings", "tight") == "own"
+    route = graph_solver(options.pop("solver"), options.pop("backend"), own_settings=own)
     scale = 1.0 / n if options.pop("average") else 1.0
     for name in options:
         if name not in _OPTIONS:
             listed = ", ".join((*_OPTIONS, "average", "solver", "backend", "missing"))
             raise ConfigError(f"model.options.{name}: no option of {model.name}; valid: {listed}")
-    solve = Options(smoothness_scale=scale, solve_graph=route, signals=model.fitted, **options)
+    rise = "rise" in spec["keep"] and not loose
+    solve = Options(
+        smoothness_scale=scale, solve_graph=route, signals=model.fitted, history=rise, **options
+    )
     if loose:
         eased = {
             name: min(limit, getattr(solve, name))
@@ -320,9 +365,19 @@ def _fit_row(
     extra["kkt_residual"] = join("residual")
     if sparsity == "density":
         extra["psi"] = join("psi")
+    if rise:
+        extra["rise"] = np.empty(_count(points))
+        for where, batch in batches:
+            assert batch.history is not None
+            extra["rise"][where] = [_rise(parts.sum(axis=1)) for parts in batch.history]
     signals = join("signals") if model.fitted else None
     weights, scores = (edges_from_adjacency(join(name)) for name in ("weights", "scores"))
     return (weights, scores, signals), extra
+
+
+def _rise(objective: Array) -> float:
+    """Return the greatest increase of an objective from one iteration to the next, relative."""
+    return float(np.diff(objective).max(initial=-np.inf) / abs(objective[0]))
 
 
 def _solve(
@@ -373,7 +428,8 @@ def _fit_class(
         k: v for k, v in _kernels(model._spec, truth).items() if v is not None
     }
     options = {**spec["fit"], **spec["options"]}
-    options.pop("inner_tol", None)  # estimators have the library's own
+    for name in ("inner_tol", "backend_settings"):  # estimators have the library's own
+        options.pop(name, None)
     grid = fit_grid(
         model, truth["Y"], **kernels, **spec["grid"], signals=model._spec.fitted, **options
     )

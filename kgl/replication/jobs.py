@@ -20,7 +20,16 @@ from kgl.replication.records import (
     state_of,
 )
 
-__all__ = ["claims_job", "data_job", "facts_job", "fit_job", "logged", "score_job"]
+__all__ = [
+    "claims_job",
+    "data_job",
+    "facts_job",
+    "fit_job",
+    "logged",
+    "multiverse_job",
+    "score_job",
+    "universe_job",
+]
 
 
 @contextmanager
@@ -89,6 +98,37 @@ def score_job(
         }
         report(f"{len(table)} rows")
         save_table(output, table, settings)
+
+
+def universe_job(spec: Mapping[str, Any], output: str, log: str) -> None:
+    """Run the small experiments under one reading, and write its verdicts."""
+    from kgl.replication.universes import judge_universe
+
+    with logged(log) as report:
+        table = judge_universe(spec["collection"], spec["overrides"], report)
+        for row in table.itertuples():
+            report(f"{row.claim}: {row.verdict} ({row.held} of {row.parts})")
+        save_table(output, table, dict(spec))
+
+
+def multiverse_job(
+    universes: Mapping[str, Mapping[str, Any]], files: Sequence[str], output: str, log: str
+) -> None:
+    """Write the verdicts of all universes as one table."""
+    import pandas as pd
+
+    with logged(log) as report:
+        loaded = [load_table(path) for path in files]
+        parts = []
+        for (name, about), (table, _) in zip(universes.items(), loaded, strict=True):
+            known = {"reading": name, "setting": about["setting"], "change": about["change"]}
+            parts.append(table.assign(**known, default=not about["overrides"]))
+            report(f"{name}: {(table['verdict'] == 'reproduced').sum()} reproduced")
+        table = pd.concat(parts, ignore_index=True)
+        first = ["reading", "setting", "change", "default"]
+        made_by = distinct([state_of(record) for _, record in loaded])
+        settings = {"universes": {k: dict(v) for k, v in universes.items()}, "made_by": made_by}
+        save_table(output, table[first + [c for c in table if c not in first]], settings)
 
 
 def facts_job(files: str, source: str, output: str, log: str) -> None:

@@ -84,6 +84,8 @@ CODE = {
         "kgl/solvers/*.py",
     ),
     "score": ("kgl/replication/scoring.py",),
+    # what a universe takes besides the code of data, fits, scores and claims
+    "universe": ("kgl/replication/universes.py", "kgl/replication/plan*.py"),
     "facts": ("kgl/datasets/*.py", "kgl/replication/real.py", "kgl/seeding.py"),
     "claims": ("kgl/replication/claims/*.py", "kgl/replication/scoring.py"),
     "figure": (
@@ -138,6 +140,8 @@ class Study:
     def caption(self) -> str:
         """What the figure shows, with the settings behind it, in one paragraph."""
         facts = self.settings
+        if not self.cells:
+            return f"{self.config['title']}. {' '.join(self.config['caption'].split())}"
         count = facts["replicates"]
         replicates = f"{count} replicate{'s' * (count > 1)}"
         families = f" of each of {len(self.config['graph'])} families" * bool(
@@ -188,6 +192,25 @@ class Plan:
         """Settings of all datasets by name."""
         return {cell.dataset: cell.data for cell in self.cells.values()}
 
+    @property
+    def scored(self) -> list[str]:
+        """Names of the studies whose tables are made from fits."""
+        return [name for name, study in self.studies.items() if study.cells]
+
+    @property
+    def multiverses(self) -> list[str]:
+        """Names of the studies whose tables are made from universes."""
+        return [name for name in self.studies if name not in self.scored]
+
+    @cached_property
+    def universes(self) -> dict[str, dict[str, Any]]:
+        """What each universe is, by the name of its study and its own."""
+        return {
+            f"{name}/{key}": spec
+            for name in self.multiverses
+            for key, spec in self.studies[name].settings["universes"].items()
+        }
+
     # -- what the rules of the Snakefile ask for -----------------------------------------------
 
     def code(self, rule: str, *paths: str) -> list[str]:
@@ -212,6 +235,16 @@ class Plan:
         path = self.cells[cell].fit["estimator"]
         extra = self.code("class") if "." in path else []
         return sorted({*self.code("fit", path), *extra})
+
+    def universe_code(self) -> list[str]:
+        """Return the source files that a universe depends on."""
+        rules = ("data", "fit", "score", "claims", "universe")
+        return sorted({path for rule in rules for path in self.code(rule)})
+
+    def universe_files(self, study: str) -> list[str]:
+        """Return the files of the universes of a study."""
+        names = self.studies[study].settings["universes"]
+        return [f"{self.directory}/universes/{study}/{name}.parquet" for name in names]
 
     def figure_code(self, study: str) -> list[str]:
         """Return the source files that a figure depends on."""
@@ -240,7 +273,8 @@ class Plan:
     def score(self, study: str) -> dict[str, Any]:
         """Return how the points of a study are chosen and scored."""
         protocol = self.studies[study].settings["protocol"]
-        return {**protocol["score"], "folds": protocol["fit"]["folds"]}
+        points = bool(self.studies[study].config.get("points"))
+        return {**protocol["score"], "folds": protocol["fit"]["folds"], "points": points}
 
     def title(self, study: str) -> str:
         """Return what a report calls a study, in the order of the paper."""
@@ -294,7 +328,9 @@ class Plan:
         simulated += [f"{FACTS}-{a['files']}" for a in self.facts.values() if a["source"] != "real"]
         models = {k: v["label"] for s in self.studies.values() for k, v in s.styles.items()}
         kinds = {
-            k: v for s in self.studies.values() for k, v in s.settings["labels"]["data"].items()
+            k: v
+            for name in self.scored
+            for k, v in self.studies[name].settings["labels"]["data"].items()
         }
         return {"simulated": simulated, "labels": {"models": models, "kinds": kinds}}
 
@@ -342,7 +378,8 @@ class Plan:
     def record(self) -> dict[str, Any]:
         """What the run is, for its provenance."""
         cells = {name: digest([cell.data, cell.fit]) for name, cell in self.cells.items()}
-        return {"name": self.run, "overrides": list(self.overrides), "cells": digest(cells)}
+        record = {"name": self.run, "overrides": list(self.overrides), "cells": digest(cells)}
+        return record | ({"universes": digest(self.universes)} if self.universes else {})
 
     @property
     def benchmarks(self) -> dict[str, list[str]]:
@@ -352,5 +389,6 @@ class Plan:
         for cell in self.cells.values():
             kind = f"fit {cell.model}, {cell.labels['data']}, {cell.labels['sweep']}"
             files.setdefault(kind, []).append(f"{root}/fit/{cell.name}.tsv")
-        files["score"] = [f"{root}/score/{name}.tsv" for name in self.studies]
+        files["universe"] = [f"{root}/universes/{name}.tsv" for name in self.universes]
+        files["score"] = [f"{root}/score/{name}.tsv" for name in self.scored]
         return files

@@ -16,10 +16,13 @@ from typing import Any
 from kgl.problem import MODELS
 from kgl.random_graphs import GRAPH_FAMILIES
 from kgl.replication.config import (
+    GROUPS,
     ConfigError,
     check,
     check_path,
     compose,
+    conf_dir,
+    kind_of,
     last_of_each,
     override_key,
 )
@@ -121,6 +124,8 @@ def _split_source(given: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
 def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...], source: str | None) -> Study:
     # the study's own settings first, so that a collection's and then the user's win
     bare = compose([f"study={name}"]).values()["study"]
+    if kind_of(bare) == "multiverse":
+        return _multiverse(name, bare, (*extra, *given))
     own = tuple(bare.get("overrides", ()))
     settings = (*own, *extra, *given)
     # keys are those of the study's own kind of data, not of the default one
@@ -144,11 +149,13 @@ def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...], source: st
                 )
     for_cells = [text for text in settings if not text.lstrip("+~").startswith("study.")]
     cells, styles, facts = [], {}, []
+    once = config.get("once", {})
     for graph, data in product(config["graph"], config["models"]):
-        for model in config["models"][data]:
+        for model in [*config["models"][data], *once.get(data, [])]:
             groups = [f"graph={graph}", f"data={data}", f"model={model}"]
             cell_config = compose([*groups, *for_cells])
-            for level in product(*sweep.values()):
+            levels = list(product(*sweep.values()))
+            for level in levels[:1] if model in once.get(data, []) else levels:
                 setting = dict(zip(sweep, level, strict=True))
                 values = cell_config.values(setting)
                 if source is not None and "files" in values["data"]:
@@ -166,6 +173,22 @@ def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...], source: st
     }
     summary = _summary(facts, cells) | {"labels": labels}
     return Study(name, config, tuple(cells), styles, summary)
+
+
+def _multiverse(name: str, config: dict[str, Any], extra: tuple[str, ...]) -> Study:
+    """Return a study whose table comes from universes instead of cells."""
+    files = ["config.yaml", *(f"{group}/*.yaml" for group in GROUPS if group != "study")]
+    studies = compose([f"study={config['reduced']}"]).values()["study"]["studies"]
+    files += [f"study/{study}.yaml" for study in (config["reduced"], *studies)]
+    found = sorted({path for pattern in files for path in conf_dir().glob(pattern)})
+    # what universes are made of, so that an edit of it runs them again
+    texts = digest([path.read_text(encoding="utf-8") for path in found])
+    universes = {
+        key: {"collection": config["reduced"], "overrides": [*spec["overrides"], *extra],
+              "configurations": texts}
+        for key, spec in config["universes"].items()
+    }  # fmt: skip
+    return Study(name, config, (), {}, {"universes": universes})
 
 
 def _cell(
@@ -209,7 +232,9 @@ def _cell(
         "data": {k: v for k, v in values["data"].items() if k not in ("label", "make", "credit")},
     }
     protocol = dict(values["protocol"]["fit"])
-    densities, cut, folds = (protocol.pop(name) for name in ("density", "cut", "folds"))
+    densities, cut, folds, decimals = (
+        protocol.pop(name) for name in ("density", "cut", "folds", "decimals")
+    )
     grid = values["model"]["grid"]
     if densities is not None:
         grid = {
@@ -224,6 +249,8 @@ def _cell(
     }
     if cut is not None:
         fit["cut"] = cut
+    if decimals is not None:
+        fit["decimals"] = decimals
     if folds:
         density = values["protocol"]["score"]["held_out_density"]
         fit["held_out"] = {"folds": folds, "density": density}

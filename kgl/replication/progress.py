@@ -1,6 +1,6 @@
 """How far a run is and about how long it still takes.
 
-The files of finished cells are counted, so this works whoever makes them: this process, others, or
+The files of finished cells (and universes, each a cell here) are counted, so this works whoever makes them: this process, others, or
 a cluster. Cells are weighed by what they are expected to cost; the time per unit of cost is
 measured while the run goes on.
 """
@@ -18,6 +18,9 @@ from typing import TextIO
 from kgl.replication.plan import Plan
 
 __all__ = ["Progress", "calm", "duration", "watch"]
+
+#: Expected cost of a universe, in the seconds of the costs of cells.
+UNIVERSE = 30.0
 
 
 def duration(seconds: float) -> str:
@@ -73,6 +76,9 @@ class Progress:
         studies = {
             name: [paths[cell.name] for cell in study.cells] for name, study in plan.studies.items()
         }
+        for name in plan.multiverses:
+            studies[name] = [root / path for path in plan.universe_files(name)]
+            costs |= dict.fromkeys(studies[name], UNIVERSE)
         return cls(costs, studies, {root / path for path in stale})
 
     def _stamps(self) -> dict[Path, int]:

@@ -1,8 +1,8 @@
 """From fits to tables: choose a grid point for each replicate, and write one number per row.
 
 Columns of a table: ``study, graph, data, sweep, level, m, n, noise, missing, model, replicate``,
-the criterion by which the point was chosen (``selected_by``: a metric against the truth, or
-``held_out``), the point (``lam, rho, psi`` and whatever else the model has), the axes on whose end
+the criterion by which the point was chosen (``selected_by``: a metric against the truth,
+``held_out``, or ``every`` for each point of the grid where a study wants them all), the point (``lam, rho, psi`` and whatever else the model has), the axes on whose end
 it lies (``at_edge``), ``metric`` and ``value``.
 """
 
@@ -19,12 +19,14 @@ from kgl.laplacian import Array
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CRITERIA", "HELD_OUT", "best_points", "score_cell", "score_study", "summarise"]
+__all__ = ["CRITERIA", "EVERY", "HELD_OUT", "best_points", "score_cell", "score_study", "summarise"]
 
 #: What a grid point can be chosen by against the truth, and whether more of it is better.
 CRITERIA = {"aps": True, "sse": False, "nmi": True, "mse_out": False}
 #: A choice without the truth: observed entries are predicted from the others.
 HELD_OUT = "held_out"
+#: No choice: every point, for studies that ask for it.
+EVERY = "every"
 #: What is written for the chosen point.
 METRICS = (
     "aps",
@@ -38,6 +40,14 @@ METRICS = (
     "n_iter",
     "converged",
     "kkt_residual",
+    "top_share",
+    "uneven",
+    "density_error",
+    "size",
+    "row_spread",
+    "spread",
+    "rise",
+    "seconds",
 )
 #: A cell of a figure, up to the model; other keys that a study sweeps over come before the model.
 KEYS = ["study", "graph", "data", "sweep", "level", "m", "n", "noise", "missing", "model"]
@@ -98,7 +108,8 @@ def score_cell(
     score : dict
         The protocol: ``aps`` says what average precision ranks (``weights`` or ``scores``),
         ``best`` how a point is chosen; with ``folds`` points are chosen by held-out entries too,
-        among graphs of ``held_out_density`` where densities set psi.
+        among graphs of ``held_out_density`` where densities set psi; with ``points`` the rows of
+        every point follow.
     """
     metrics = {"aps": arrays[f"aps_{score['aps']}"]} if "aps_weights" in arrays else {}
     metrics |= {name: arrays[name] for name in METRICS if name in arrays}
@@ -125,7 +136,7 @@ def _choices(
     metrics: Mapping[str, Array], axes: Mapping[str, Array], inside: Array, score: Mapping[str, Any]
 ) -> Iterable[tuple[str, np.ndarray, np.ndarray]]:
     """Yield each criterion, the replicates that have it, and the point chosen for each."""
-    n_points = next(iter(metrics.values())).shape[1]
+    replicated, n_points = next(iter(metrics.values())).shape
     everywhere = np.arange(n_points)
     found = [
         (name, metrics[name], highest) for name, highest in CRITERIA.items() if name in metrics
@@ -152,6 +163,9 @@ def _choices(
             inside=inside[usable],
         )
         yield criterion, scored, usable[chosen]
+    if score.get("points"):
+        for index in everywhere:
+            yield EVERY, np.arange(replicated), np.full(replicated, index)
 
 
 def score_study(

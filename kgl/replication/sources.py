@@ -16,19 +16,19 @@ import numpy as np
 
 from kgl.laplacian import Array
 from kgl.replication.config import resolve
-from kgl.simulate import GRAPH_FAMILIES, make_dataset
+from kgl.simulate import GRAPH_FAMILIES, SyntheticData, make_dataset
 
-__all__ = ["build", "synthetic"]
+__all__ = ["build", "draw", "synthetic"]
 
 
-def synthetic(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
+def draw(settings: Mapping[str, Any], replicate: int) -> SyntheticData:
     """Draw a random graph and smooth signals on it, as in the paper's synthetic experiments."""
     graph, data = settings["graph"], settings["data"]
     family = graph["family"]
     if "." in family:
         # a family of one's own: registered under its path, which names its random streams too
         GRAPH_FAMILIES[family] = resolve(family, what="graph family")
-    made = make_dataset(
+    return make_dataset(
         family,
         m=graph["m"],
         n=data["n"],
@@ -40,10 +40,16 @@ def synthetic(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
         density=graph["density"],
         weights=graph["weights"],
         connected=graph["connected"],
+        unit_variance=graph.get("unit_variance", False),
         seed=settings["seed"],
         replicate=replicate,
         **graph["options"],
     )
+
+
+def synthetic(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
+    """Return what models and metrics need of the data that :func:`draw` makes."""
+    made = draw(settings, replicate)
     arrays = {"Y": made.Y, "Y_full": made.Y_full, "W": made.W, "K_x": made.K_x}
     return arrays if made.K_z is None else {**arrays, "K_z": made.K_z}
 

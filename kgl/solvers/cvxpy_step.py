@@ -79,9 +79,8 @@ def _choose_backend(cp: Any, backend: str | None, formulation: str, regulariser:
     return next((name for name in _PREFERRED[regulariser] if name in installed), None)
 
 
-def _run(cp: Any, problem: Any, backend: str | None, options: dict[str, Any]) -> int:
+def _run(cp: Any, problem: Any, backend: str | None, settings: dict[str, Any]) -> int:
     """Solve a CVXPY problem and return the number of iterations."""
-    settings = {**BACKEND_SETTINGS.get(backend or "", {}), **options}
     try:
         with warnings.catch_warnings():
             # "Solution may be inaccurate": the residual we return says how inaccurate.
@@ -238,6 +237,7 @@ def cvxpy_graph_step(
     start: Array | None = None,
     formulation: str = "edges",
     backend: str | None = None,
+    own_settings: bool = False,
     **solver_options: Any,
 ) -> GraphStep:
     r"""Solve a batch of graph steps with CVXPY, one after the other.
@@ -269,6 +269,8 @@ def cvxpy_graph_step(
     backend : str, optional
         A CVXPY solver, run with :data:`BACKEND_SETTINGS`. By default ``"edges"`` takes an
         accurate one and ``"matrix"`` leaves choice and settings to CVXPY, as the paper did.
+    own_settings : bool
+        Whether the backend has CVXPY's settings, which are looser, instead of ours.
     **solver_options
         Passed to the backend; they override its settings.
 
@@ -296,6 +298,8 @@ def cvxpy_graph_step(
         raise ValueError(f"unknown formulation {formulation!r}; use 'edges' or 'matrix'")
     cp = _import_cvxpy()
     backend = _choose_backend(cp, backend, formulation, regulariser)
+    if not own_settings:
+        solver_options = {**BACKEND_SETTINGS.get(backend or "", {}), **solver_options}
     Z = np.asarray(Z, dtype=float)
     n_problems, m, _ = Z.shape
     rows, cols = np.triu_indices(m, 1)

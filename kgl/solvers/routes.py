@@ -12,8 +12,13 @@ __all__ = ["SOLVERS", "graph_solver"]
 SOLVERS = ("newton", "cvxpy", "cvxpy-matrix")
 
 
-def graph_solver(solver: str, backend: str | None) -> Callable[..., GraphStep]:
-    """Return the graph step of a route; CVXPY is loaded only where it is asked for."""
+def graph_solver(
+    solver: str, backend: str | None, *, own_settings: bool = False
+) -> Callable[..., GraphStep]:
+    """Return the graph step of a route; CVXPY is loaded only where it is asked for.
+
+    With ``own_settings`` a CVXPY backend has the tolerances that CVXPY gives it.
+    """
     if solver == "newton":
         if backend is not None:
             raise ValueError(
@@ -23,4 +28,6 @@ def graph_solver(solver: str, backend: str | None) -> Callable[..., GraphStep]:
     from kgl.solvers.cvxpy_step import cvxpy_graph_step
 
     formulation = "matrix" if solver == "cvxpy-matrix" else "edges"
-    return partial(cvxpy_graph_step, formulation=formulation, backend=backend)
+    return partial(
+        cvxpy_graph_step, formulation=formulation, backend=backend, own_settings=own_settings
+    )

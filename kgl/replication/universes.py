@@ -1,0 +1,77 @@
+"""The multiverse: the synthetic experiments in a small size, under one reading after another.
+
+A *universe* is one way to read what the paper leaves open: a few overrides. All its cells are small,
+so it is one job: data are drawn, models fitted, points chosen and claims judged in one process, by
+the functions that the rules of the workflow call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kgl._optional import import_optional
+from kgl.replication.claims import judge, to_table
+from kgl.replication.claims.hyper import h1_distance
+from kgl.replication.claims.readings import readings
+from kgl.replication.fitting import fit_cell
+from kgl.replication.plan import Plan
+from kgl.replication.planning import make_plan
+from kgl.replication.records import digest
+from kgl.replication.scoring import score_study
+from kgl.replication.sources import build
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["judge_universe", "run_plan"]
+
+Report = Callable[[str], None]
+
+
+def run_plan(plan: Plan, report: Report = lambda _: None) -> dict[str, pd.DataFrame]:
+    """Make the tables of all studies of a plan in this process; nothing is written."""
+    fitted: dict[str, dict[str, Any]] = {}
+    arrays: dict[str, dict[str, Any]] = {}
+    for name, cell in plan.cells.items():
+        key = digest(cell.data)
+        if key not in arrays:
+            arrays = {key: build(cell.data)}  # the models of a dataset follow one another
+        fitted[name] = fit_cell(arrays[key], cell.fit)
+        report(f"{len(fitted)}/{len(plan.cells)} {name}")
+    return {
+        study.name: score_study(
+            study.name, [(cell.labels, fitted[cell.name]) for cell in study.cells], plan.score(key)
+        )
+        for key, study in plan.studies.items()
+    }
+
+
+def judge_universe(
+    collection: str, overrides: Sequence[str], report: Report = lambda _: None
+) -> pd.DataFrame:
+    """Run a collection of studies under some overrides, and judge what it shows.
+
+    Returns
+    -------
+    DataFrame
+        One row per claim: its ``verdict``, how many of its ``parts`` ``held``, and the distance of
+        the run from the values that the paper prints (``h1_distance``).
+    """
+    pd = import_optional("pandas", "workflow", "the replication")
+    plan = make_plan(collection, list(overrides) or None)
+    tables = run_plan(plan, report)
+    labels = plan.ledger["labels"]
+    judged = judge(r for r in readings(tables, labels["models"], labels["kinds"]) if r.default)
+    rows = to_table(judged)
+    distance = h1_distance(tables["fig12"]) if "fig12" in tables else float("nan")
+    claims = rows.groupby("claim", sort=False)
+    return pd.DataFrame(
+        {
+            "claim": claims["claim"].first(),
+            "verdict": claims["verdict"].first(),
+            "held": claims["holds"].sum().astype(int),
+            "parts": claims["holds"].count(),
+            "h1_distance": distance,
+        }
+    ).reset_index(drop=True)
