@@ -1,0 +1,240 @@
+"""The ledger as objects: each claim with its parts, its cause and the evidence for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isnan
+from typing import TYPE_CHECKING
+
+from kgl.replication.claims.causes import Cause
+from kgl.replication.claims.ledger import VERDICTS
+from kgl.replication.verdict.loading import Gallery
+from kgl.replication.verdict.tables import figure, span
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Entry", "Explained", "Measured", "differences", "entries", "explain", "verdicts"]
+
+#: Letters of the claims, in the order of the paper.
+_ORDER = "NMYSHAWU"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One part of a claim: the question, the figure behind the answer, and the answer."""
+
+    text: str
+    value: float
+    low: float
+    high: float
+    holds: bool
+    note: str = ""
+    timed: bool = False
+
+    @property
+    def figures(self) -> str:
+        """The figure with its interval."""
+        return span(self.value, self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A claim under the default reading."""
+
+    claim: str
+    experiment: str
+    statement: str
+    where: str
+    verdict: str
+    parts: tuple[Measured, ...]
+
+    @property
+    def held(self) -> int:
+        """How many parts hold."""
+        return sum(part.holds for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Why a claim is not reproduced: the likely cause, and the evidence, one line each."""
+
+    entry: Entry
+    cause: str
+    evidence: tuple[str, ...]
+
+
+def entries(claims: pd.DataFrame) -> list[Entry]:
+    """Return every claim under the default reading, in the order of the paper."""
+    found = []
+    for name, rows in claims.groupby("claim", sort=False):
+        default = rows[rows["default"].astype(bool)]
+        first = (default if len(default) else rows).iloc[0]
+        found.append(
+            Entry(
+                claim=str(name),
+                experiment=str(first["experiment"]),
+                statement=str(first["statement"]),
+                where=_text(first.get("where")),
+                verdict=str(first["verdict"]) if len(default) else "not evaluated",
+                parts=_parts(default),
+            )
+        )
+    return sorted(found, key=lambda entry: _place(entry.claim))
+
+
+def verdicts(claims: pd.DataFrame) -> dict[str, int]:
+    """Count the verdicts under the default reading, in the order of :data:`VERDICTS`."""
+    found = [entry.verdict for entry in entries(claims)]
+    return {name: found.count(name) for name in VERDICTS}
+
+
+def explain(gallery: Gallery, causes: Mapping[str, Cause], *, strict: bool) -> list[Explained]:
+    """Give the cause and the evidence for every claim that is not reproduced.
+
+    Raises
+    ------
+    ValueError
+        With ``strict``, if a claim has no cause, or a cause names a reading that is in no table.
+    """
+    faults, found = [], []
+    for entry in entries(gallery.claims):
+        if entry.verdict not in ("partly", "not reproduced"):
+            continue
+        cause = causes.get(entry.claim)
+        if cause is None:
+            faults.append(f"{entry.claim} is {entry.verdict!r} and has no cause")
+        known = _readings(gallery, entry)
+        lines = []
+        for reading in cause.readings if cause else ():
+            if reading in known:
+                lines.append(f"under “{reading}”: {known[reading][1]}")
+            else:
+                faults.append(f"the cause of {entry.claim} names the unknown reading {reading!r}")
+                lines.append(f"under “{reading}”: not tried")
+        if not lines:
+            lines = _all(entry, known)
+        text = cause.text if cause else "No cause is known."
+        found.append(Explained(entry, text, tuple(lines)))
+    if strict and faults:
+        raise ValueError(f"kgl/replication/claims/causes.py: {'; '.join(faults)}")
+    return found
+
+
+def _readings(gallery: Gallery, entry: Entry) -> dict[str, tuple[str, str]]:
+    """Return verdict and evidence in words of a claim under each reading but the default."""
+    found: dict[str, tuple[str, str]] = {}
+    many = gallery.table("multiverse", "reading", "claim", "verdict", "default")
+    if many is not None:
+        for _, row in many[many["claim"] == entry.claim].iterrows():
+            if not bool(row["default"]):
+                held = row.get("held"), row.get("parts")
+                tail = f" ({held[0]:.0f} of {held[1]:.0f} parts hold)" if None not in held else ""
+                found[str(row["reading"])] = (str(row["verdict"]), f"{row['verdict']}{tail}")
+    own = gallery.claims[gallery.claims["claim"] == entry.claim]
+    for name, rows in own[~own["default"].astype(bool)].groupby("reading", sort=False):
+        verdict, parts = str(rows["verdict"].iloc[0]), _parts(rows)
+        found[str(name)] = (verdict, _compared(entry, verdict, parts))
+    return found
+
+
+def _compared(entry: Entry, verdict: str, parts: tuple[Measured, ...]) -> str:
+    """Say what a reading makes of a claim, with the figures of the parts it answers otherwise."""
+    before = _numbered(entry.parts)
+    moved = [
+        f"{part.text}: {part.figures}, {before[key].figures} by default"
+        for key, part in _numbered(parts).items()
+        if key in before and part.holds != before[key].holds
+    ]
+    held = f"{sum(part.holds for part in parts)} of {len(parts)} parts hold"
+    return f"{verdict} ({'; '.join([held, *moved])})"
+
+
+def _all(entry: Entry, known: Mapping[str, tuple[str, str]]) -> list[str]:
+    """Say which of all readings change the verdict."""
+    if not known:
+        return ["no other reading was tried"]
+    count = f"{len(known)} other reading{'s' * (len(known) > 1)} tried"
+    changed: dict[str, list[str]] = {}
+    for name, (verdict, _) in known.items():
+        if verdict not in (entry.verdict, "not evaluated"):
+            changed.setdefault(verdict, []).append(f"“{name}”")
+    lines = [f"{verdict} under {', '.join(names)}" for verdict, names in changed.items()]
+    return lines or [f"no reading changes the verdict ({count})"]
+
+
+def differences(old_claims: pd.DataFrame, new_claims: pd.DataFrame) -> list[str]:
+    """Say in words where a new ledger departs from an old one.
+
+    Compared are verdicts, and figures of the default reading that moved by more than 0.02 and lie
+    outside the old interval. Parts that are timed differ from machine to machine and are left out.
+    """
+    old, new = ({e.claim: e for e in entries(claims)} for claims in (old_claims, new_claims))
+    lines = [f"{name} is gone" for name in old if name not in new]
+    for name, entry in new.items():
+        before = old.get(name)
+        if before is None:
+            lines.append(f"{name} is new: {entry.verdict}")
+            continue
+        if entry.verdict != before.verdict:
+            lines.append(f"{name} was {before.verdict}, is now {entry.verdict}")
+        known = _numbered(before.parts)
+        for key, part in _numbered(entry.parts).items():
+            was = known.pop(key, None)
+            if was is None:
+                lines.append(f"{name}: a new part, {part.text}")
+            elif not (part.timed or was.timed) and _moved(was, part):
+                lines.append(
+                    f"{name}: {figure(was.value)} was, {figure(part.value)} is ({part.text})"
+                )
+        lines.extend(f"{name}: a part is gone, {text}" for text, _ in known)
+    return lines
+
+
+def _moved(old: Measured, new: Measured) -> bool:
+    if isnan(old.value) or isnan(new.value):
+        return isnan(old.value) != isnan(new.value)
+    return abs(new.value - old.value) > 0.02 and not old.low <= new.value <= old.high
+
+
+def _numbered(parts: tuple[Measured, ...]) -> dict[tuple[str, int], Measured]:
+    """Return parts by their text, and by how often it was there before."""
+    seen: Counter[str] = Counter()
+    found = {}
+    for part in parts:
+        found[part.text, seen[part.text]] = part
+        seen[part.text] += 1
+    return found
+
+
+def _parts(rows: pd.DataFrame) -> tuple[Measured, ...]:
+    return tuple(
+        Measured(
+            text=str(row["part"]),
+            value=float(row["value"]),
+            low=float(row["low"]),
+            high=float(row["high"]),
+            holds=_true(row["holds"]),
+            note=_text(row["note"]),
+            timed=_true(row.get("timed")),
+        )
+        for _, row in rows.iterrows()
+        if _text(row["part"])
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _true(value: object) -> bool:
+    # a column with gaps holds words or numbers in place of truth values
+    return str(value) in ("True", "1", "1.0")
+
+
+def _place(claim: str) -> tuple[int, int, str]:
+    letter = claim[:1]
+    place = _ORDER.index(letter) if letter and letter in _ORDER else len(_ORDER)
+    return place, int(claim[1:]) if claim[1:].isdigit() else 0, claim

@@ -1,0 +1,153 @@
+"""What a directory of published figures and tables holds.
+
+Every file may be absent: what would be told from it is then left out. A file that was made from
+simulated data in place of real ones ends in ``-SIMULATED-STAND-IN``; it is taken only where there
+is no other, and :attr:`Gallery.simulated` names it.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kgl._optional import import_optional
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["STANDIN", "Gallery", "Picture", "load"]
+
+#: End of the names of files made from simulated data.
+STANDIN = "-SIMULATED-STAND-IN"
+#: Columns of the table of what jobs cost; a study about cost may have a table of the same name.
+_COST = {"job", "minutes_in_all"}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG file: where it is and how large, in pixels."""
+
+    path: Path
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """The files of a directory.
+
+    Attributes
+    ----------
+    claims : DataFrame
+        The ledger, one row per claim, reading and part.
+    tables : dict
+        All other CSV files, by the name of the study.
+    pictures : dict
+        PNG files, by the name of the study.
+    captions : dict
+        For each study ``title``, ``caption`` and ``figure``, its number in the paper or None.
+    provenance, run : dict
+        What made the tables; the machine and the time. Empty where unknown.
+    simulated : tuple of str
+        Names of what was made from simulated data in place of real ones.
+    """
+
+    claims: pd.DataFrame
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    pictures: dict[str, Picture] = field(default_factory=dict)
+    captions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+    run: dict[str, Any] = field(default_factory=dict)
+    simulated: tuple[str, ...] = ()
+
+    def table(self, name: str, *columns: str) -> pd.DataFrame | None:
+        """Return a table that has these columns, or None."""
+        found = self.tables.get(name)
+        return found if found is not None and set(columns) <= set(found.columns) else None
+
+    @cached_property
+    def cost(self) -> pd.DataFrame | None:
+        """What the jobs cost, by kind."""
+        for table in self.tables.values():
+            if set(table.columns) >= _COST:
+                return table
+        return None
+
+    def title(self, study: str) -> str:
+        """Return what a figure is called."""
+        return str(self.captions.get(study, {}).get("title") or study.replace("_", " "))
+
+    def caption(self, study: str) -> str:
+        """Return the caption of a figure, without its title in front; empty where unknown."""
+        text = str(self.captions.get(study, {}).get("caption") or "")
+        return text.removeprefix(f"{self.title(study)}. ")
+
+
+def load(directory: str | Path) -> Gallery:
+    """Read a directory of published files.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no ledger (``claims.csv``): without it there is nothing to tell.
+    """
+    pd = import_optional("pandas", "workflow", "the replication")
+    files, simulated = _files(Path(directory))
+    tables = {
+        path.stem.removesuffix(STANDIN): _read(pd, path)
+        for path in files.values()
+        if path.suffix == ".csv"
+    }
+    if "claims" not in tables:
+        raise FileNotFoundError(f"no claims.csv in {directory}: run the workflow first")
+    claims = tables.pop("claims")
+    return Gallery(
+        claims=claims.assign(note=claims["note"].fillna(""), part=claims["part"].fillna("")),
+        tables=tables,
+        pictures={
+            path.stem.removesuffix(STANDIN): Picture(path, *_size(path))
+            for path in files.values()
+            if path.suffix == ".png"
+        },
+        simulated=tuple(simulated),
+        **{
+            name: json.loads(path.read_text(encoding="utf-8"))
+            for name in ("captions", "provenance", "run")
+            if (path := files.get(f"{name}.json"))
+        },
+    )
+
+
+def _files(directory: Path) -> tuple[dict[str, Path], list[str]]:
+    """Return files by name without the mark of simulated data, and the studies that have it."""
+    files: dict[str, Path] = {}
+    for path in sorted(directory.glob("*")):
+        if path.suffix in (".csv", ".png", ".json"):
+            name = path.stem.removesuffix(STANDIN) + path.suffix
+            if name not in files or not path.stem.endswith(STANDIN):
+                files[name] = path
+    marked = {
+        path.stem.removesuffix(STANDIN) for path in files.values() if path.stem.endswith(STANDIN)
+    }
+    return dict(sorted(files.items())), sorted(marked)
+
+
+def _read(pd: Any, path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_csv(path)
+    except pd.errors.EmptyDataError:
+        return pd.DataFrame()
+
+
+def _size(path: Path) -> tuple[int, int]:
+    """Return width and height from the header of a PNG file."""
+    with path.open("rb") as stream:
+        header = stream.read(24)
+    if header[:8] != b"\x89PNG\r\n\x1a\n":
+        raise ValueError(f"{path.name} is not a PNG file")
+    width, height = struct.unpack(">II", header[16:24])
+    return width, height

@@ -1,0 +1,183 @@
+"""The verdict in five sentences, each worked out from tables; one without its table is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kgl.replication.verdict.ledger import entries, verdicts
+from kgl.replication.verdict.loading import Gallery
+from kgl.replication.verdict.tables import figure, label
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["notice", "sentences"]
+
+_NOISE = ("fig2", "fig8", "fig9")
+_MISSING = ("fig3", "fig10", "fig11")
+#: The kernel of the nodes among the models: no learning, taken for a graph itself.
+_KERNELS = ("kernel", "kernel_inverse")
+
+
+def sentences(gallery: Gallery) -> list[str]:
+    """Return the sentences of the verdict, five if every table is there."""
+    made = (counted, gained, pure_noise, held_out, other_readings)
+    return [text for write in made if (text := write(gallery))]
+
+
+def notice(gallery: Gallery) -> str:
+    """Say which results are made from simulated data; empty if none is."""
+    if not gallery.simulated:
+        return ""
+    listed = ", ".join(gallery.simulated)
+    return (
+        f"SIMULATED STAND-IN: {listed} {'is' if len(gallery.simulated) == 1 else 'are'} made from "
+        "simulated data in place of real ones and show nothing about those data."
+    )
+
+
+def counted(gallery: Gallery) -> str:
+    """Count verdicts, in all and by experiment."""
+    found = entries(gallery.claims)
+    counts = {name: count for name, count in verdicts(gallery.claims).items() if count}
+    by: dict[str, list[bool]] = {}
+    for entry in found:
+        by.setdefault(entry.experiment, []).append(entry.verdict == "reproduced")
+    shares = [f"{name} {sum(ok)} of {len(ok)}" for name, ok in by.items()]
+    said = {"partly": "reproduced in part"}
+    words = [f"{count} {_is(count)} {said.get(name, name)}" for name, count in counts.items()]
+    return (
+        f"Of {len(found)} claims of the paper {_listed(words)}; "
+        f"reproduced by experiment: {', '.join(shares)}."
+    )
+
+
+def gained(gallery: Gallery) -> str:
+    """Compare KGL-N with GL on independent data."""
+    told = []
+    for studies, over in ((_NOISE, "noise levels"), (_MISSING, "missing rates")):
+        gains = _gains(gallery, studies)
+        if gains is None:
+            continue
+        least = gains.iloc[int(gains["gain"].argmin())]
+        told.append(
+            f"{_signed(gains['gain'].mean())} on average over {over} and families "
+            f"(least: {_signed(least['gain'])}, {label(least['graph'])} at {least['level']:g})"
+        )
+    if not told:
+        return ""
+    return f"With independent observations KGL-N differs from GL in APS by {' and '.join(told)}."
+
+
+def pure_noise(gallery: Gallery) -> str:
+    """Say what KGL-N, GL and the kernel alone reach where there is nothing to find."""
+    table = gallery.table("control_noise", "data", "model", "metric", "mean")
+    if table is None:
+        return ""
+    aps = table[table["metric"] == "aps"]
+    noise, data = (_means(aps[aps["data"] == kind]) for kind in ("pure_noise", "independent"))
+    if not {"kgln", "gl"} <= set(noise):
+        return ""
+    others = [f"GL {figure(noise['gl'])}"]
+    others += [f"{label(name)} {figure(noise[name])}" for name in _KERNELS if name in noise]
+    text = (
+        f"On pure noise, which holds no graph, KGL-N with the oracle K_x has an APS of "
+        f"{figure(noise['kgln'])}, {_listed(others)}: a difference of "
+        f"{_signed(noise['kgln'] - noise['gl'])} between KGL-N and GL that no signal accounts for"
+    )
+    if {"kgln", "gl"} <= set(data):
+        text += f", beside {_signed(data['kgln'] - data['gl'])} on the paper's data with mild noise"
+    return f"{text}."
+
+
+def held_out(gallery: Gallery) -> str:
+    """Say what is left when hyperparameters are chosen without the truth."""
+    told = []
+    claims = gallery.claims
+    fair = claims[claims["reading"].str.contains("held-out|held out", regex=True)]
+    fair = fair[~fair["default"].astype(bool) & (fair["verdict"] != "not evaluated")]
+    if len(fair):
+        asked = fair.drop_duplicates("claim").set_index("claim")["verdict"]
+        before = {entry.claim: entry.verdict for entry in entries(claims)}
+        was = sum(before[name] == "reproduced" for name in asked.index)
+        now = int((asked == "reproduced").sum())
+        told.append(
+            f"{now} of {len(asked)} claims that can be asked again {_is(now)} reproduced, against "
+            f"{was} when the truth chooses"
+        )
+    gains = _gains(gallery, ("fair_noise", "fair_missing"), selected_by="held_out")
+    if gains is not None:
+        told.append(f"KGL-N differs from GL in APS by {_signed(gains['gain'].mean())} on average")
+    if not told:
+        return ""
+    return f"With hyperparameters chosen by held-out entries, {', and '.join(told)}."
+
+
+def other_readings(gallery: Gallery) -> str:
+    """Say how far the verdicts depend on what the paper leaves open."""
+    many = gallery.table("multiverse", "reading", "claim", "verdict", "default")
+    if many is not None and many["reading"].nunique() > 1:
+        many = many.assign(ok=many["verdict"] == "reproduced")
+        total = many.groupby("reading")["ok"].sum()
+        own = many[many["default"].astype(bool)]
+        always = many.groupby("claim")["ok"].all()
+        never = ~many.groupby("claim")["ok"].any()
+        default = f" ({int(own['ok'].sum())} under the default)" if len(own) else ""
+        return (
+            f"Over {len(total)} readings of what the paper leaves open, {total.min()} to "
+            f"{total.max()} of {len(always)} claims are reproduced{default}; {always.sum()} "
+            f"{_is(always.sum())} reproduced under every reading and {never.sum()} under none."
+        )
+    others = gallery.claims[~gallery.claims["default"].astype(bool)]
+    if not len(others):
+        return ""
+    asked = others.drop_duplicates("claim")
+    changed = list(dict.fromkeys(others[others["changes"].astype(bool)]["claim"]))
+    which = f" ({', '.join(changed)})" if changed else ""
+    return (
+        f"Over {others['reading'].nunique()} other readings of what the paper leaves open, the "
+        f"verdict on {len(changed)} of {len(asked)} claims{which} depends on the reading."
+    )
+
+
+def _gains(
+    gallery: Gallery, studies: Sequence[str], selected_by: str | None = None
+) -> pd.DataFrame | None:
+    """Return by how much KGL-N is above GL in APS, by study, family and level."""
+    found = []
+    for study in studies:
+        table = gallery.table(study, "graph", "data", "level", "model", "metric", "mean")
+        if table is None:
+            continue
+        rows = table[(table["metric"] == "aps") & (table["data"] == "independent")]
+        if "selected_by" in rows:
+            wanted = selected_by or "aps"
+            # GL may have nothing to choose, and then one row only
+            rows = rows[(rows["selected_by"] == wanted) | rows["selected_by"].isna()]
+        wide = rows.pivot_table(index=["graph", "level"], columns="model", values="mean")
+        if {"kgln", "gl"} <= set(wide.columns):
+            gains = (wide["kgln"] - wide["gl"]).dropna().rename("gain")
+            found.append(gains.reset_index())
+    if not found or not sum(len(one) for one in found):
+        return None
+    import pandas as pd
+
+    return pd.concat(found, ignore_index=True)
+
+
+def _means(rows: pd.DataFrame) -> dict[str, float]:
+    """Return the mean of each model."""
+    return {str(name): float(part["mean"].mean()) for name, part in rows.groupby("model")}
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,185 @@
+"""Made-up directories of published files, for tests of the verdict and of its page."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+#: Claims and the answers to their questions: every verdict is there.
+CLAIMS = {
+    "N1": ("Noise", [True, True]),
+    "M2": ("Missing entries", [True, False]),
+    "H1": ("Hyperparameters", [False, False]),
+    "A3": ("Algorithm", [True]),
+    "W1": ("Swiss temperature", []),
+}
+VERDICTS = {
+    "N1": "reproduced",
+    "M2": "partly",
+    "H1": "not reproduced",
+    "A3": "reproduced",
+    "W1": "not evaluated",
+}
+#: What would break a page that does not escape it.
+NASTY = '<script>alert("x")</script> & | `a` *b*'
+
+
+def png(width: int = 40, height: int = 30) -> bytes:
+    """A grey picture."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        body = kind + data
+        return struct.pack(">I", len(data)) + body + struct.pack(">I", zlib.crc32(body))
+
+    rows = (b"\0" + b"\x80" * width) * height
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
+
+
+def ledger(**changes: Any) -> pd.DataFrame:
+    """The ledger; ``changes`` sets columns of all rows."""
+    rows = []
+    for reading, default in (("as in the figure", True), ("chosen by held-out entries", False)):
+        for claim, (experiment, answers) in CLAIMS.items():
+            # without the truth all of M2 holds
+            found = [True, True] if claim == "M2" and not default else answers
+            held = sum(found)
+            verdict = (
+                "not evaluated" if not found
+                else "reproduced" if held == len(found)
+                else "partly" if held else "not reproduced"
+            )  # fmt: skip
+            for number, holds in enumerate(found or [None]):
+                value = float("nan") if holds is None else 0.25 + 0.1 * number
+                rows.append(
+                    {
+                        "claim": claim,
+                        "experiment": experiment,
+                        "where": "Section V, Figure 2",
+                        "statement": f"What the paper says, {claim}. {NASTY}",
+                        "reading": reading,
+                        "default": default,
+                        "verdict": verdict,
+                        "changes": claim == "M2" and not default,
+                        "part": "" if holds is None else f"question {number} of {claim}",
+                        "value": value,
+                        "low": value - 0.01,
+                        "high": value + 0.01,
+                        "holds": holds,
+                        "note": "where it is weakest" if number else "",
+                        "timed": claim == "A3",
+                    }
+                )
+    return pd.DataFrame(rows).assign(**changes)
+
+
+def curves(study: str, lift: float = 0.4, **more: Any) -> pd.DataFrame:
+    """Average precision of KGL-N, ``lift`` above GL."""
+    rows = [
+        {"study": study, "graph": "sbm", "data": "independent", "sweep": "noise", "level": level,
+         "noise": level, "model": model, "metric": "aps", "mean": mean - 0.1 * level,
+         "p05": mean - 0.2, "p95": mean + 0.2, "runs": 10, **more}
+        for level in (0.0, 1.0)
+        for model, mean in (("gl", 0.4), ("kgln", 0.4 + lift))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def multiverse() -> pd.DataFrame:
+    rows = [
+        {"reading": reading, "setting": "alpha", "change": change, "claim": claim,
+         "verdict": VERDICTS[claim] if claim != "H1" or not change else "reproduced",
+         "held": 1, "parts": 2, "h1_distance": 0.05, "default": not change}
+        for reading, change in (("the default", ""), ("alpha 1000", "alpha = 1000"))
+        for claim in ("N1", "M2", "H1")
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def pure_noise() -> pd.DataFrame:
+    scores = {
+        "independent": {"gl": 0.5, "kgln": 0.9, "kernel": 0.85},
+        "pure_noise": {"gl": 0.3, "kgln": 0.8, "kernel": 0.85},
+    }
+    rows = [
+        {"graph": "sbm", "data": data, "model": model, "metric": "aps", "mean": mean,
+         "low": mean - 0.01, "high": mean + 0.01, "p05": mean - 0.1, "p95": mean + 0.1}
+        for data, models in scores.items()
+        for model, mean in models.items()
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def printed() -> pd.DataFrame:
+    return pd.DataFrame(
+        {"data": "independent", "graph": "sbm", "model": "kgl", "psi": [1e-7, 1e-5],
+         "paper": [0.39, 0.86], "mean": [0.49, 0.86], "p05": [0.4, 0.8], "p95": [0.5, 0.9],
+         "inside": [False, True]}
+    )  # fmt: skip
+
+
+def publish(directory: Path) -> Path:
+    """Write a directory with one file of every kind."""
+    directory.mkdir(parents=True, exist_ok=True)
+    tables = {
+        "claims": ledger(),
+        "fig2": curves("fig2"),
+        "fig3": curves("fig3", 0.2),
+        "h1": printed(),
+        "multiverse": multiverse(),
+        "control_noise": pure_noise(),
+        "fair_noise": curves("fair_noise", 0.1, selected_by="held_out"),
+        "cost": pd.DataFrame(
+            {"job": ["data", "fit gl, independent, noise", "fit gl, swiss, missing"],
+             "jobs": [2, 3, 4], "minutes_in_all": [1.0, 2.0, 3.0],
+             "seconds_longest": [9.0, 8.0, 7.0],
+             "memory_mb_largest": [100, 200, 300]}
+        ),
+    }  # fmt: skip
+    for name, table in tables.items():
+        table.to_csv(directory / f"{name}.csv", index=False)
+    pictures = (
+        "fig1",
+        "fig2",
+        "fig3",
+        "h1",
+        "swiss_map",
+        "multiverse",
+        "control_noise",
+        "fair_noise",
+    )
+    for name in pictures:
+        (directory / f"{name}.png").write_bytes(png())
+    captions = {
+        name: {
+            "title": f"Title of {name} {NASTY}",
+            "caption": f"Title of {name} {NASTY}. What it shows. Settings: 10 replicates, m = 20.",
+            "figure": int(name[3:]) if name.startswith("fig") else None,
+        }
+        for name in pictures
+    }
+    state = {"commit": "0123456789abcdef", "dirty": False, "python": "3.11.7", "numpy": "2.4.6"}
+    run = {
+        "machine": {"cores": 8, "cpu": "a processor", "memory_gb": 32.0, "platform": "Linux"},
+        "wall_seconds": 5400.0,
+        "cpu_seconds": 40000.0,
+        "started": "2026-01-02",
+    }
+    files = {
+        "captions": captions,
+        "provenance": {"code": [state], "run": {"overrides": []}},
+        "run": run,
+    }
+    for name, content in files.items():
+        (directory / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    return directory
