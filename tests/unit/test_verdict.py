@@ -157,6 +157,18 @@ def test_without_a_cause_it_is_said_which_readings_change_the_verdict(directory)
     assert failed.evidence == ("no reading changes the verdict (1 other reading tried)",)
 
 
+def test_a_small_run_is_compared_with_the_default_in_the_same_size(directory):
+    many = pd.read_csv(directory / "multiverse.csv")
+    many.loc[many["claim"] == "H1", "verdict"] = "partly"
+    many.to_csv(directory / "multiverse.csv", index=False)
+    _, failed = explain(load(directory), {"H1": Cause("a", ("alpha 1000",))}, strict=False)
+    assert failed.evidence == (
+        "under “alpha 1000”: partly (1 of 2 parts hold; partly under the default in this size)",
+    )
+    _, failed = explain(load(directory), {}, strict=False)
+    assert failed.evidence == ("no reading changes the verdict (2 other readings tried)",)
+
+
 @pytest.mark.parametrize("render", [markdown.render, page.render], ids=["markdown", "page"])
 def test_strict_refuses_a_claim_without_a_cause(directory, render):
     gallery = load(directory)

@@ -110,12 +110,12 @@ def explain(gallery: Gallery, causes: Mapping[str, Cause], *, strict: bool) -> l
         lines = []
         for reading in cause.readings if cause else ():
             if reading in known:
-                lines.append(f"under “{reading}”: {known[reading][1]}")
+                lines.append(f"under “{reading}”: {known[reading].words}")
             else:
                 faults.append(f"the cause of {entry.claim} names the unknown reading {reading!r}")
                 lines.append(f"under “{reading}”: not tried")
         if not lines:
-            lines = _all(entry, known)
+            lines = _all(known)
         text = cause.text if cause else "No cause is known."
         found.append(Explained(entry, text, tuple(lines)))
     if strict and faults:
@@ -123,20 +123,36 @@ def explain(gallery: Gallery, causes: Mapping[str, Cause], *, strict: bool) -> l
     return found
 
 
-def _readings(gallery: Gallery, entry: Entry) -> dict[str, tuple[str, str]]:
-    """Return verdict and evidence in words of a claim under each reading but the default."""
-    found: dict[str, tuple[str, str]] = {}
+@dataclass(frozen=True)
+class _Tried:
+    """What a reading makes of a claim, and whether that is another verdict than the default's."""
+
+    verdict: str
+    words: str
+    changes: bool
+
+
+def _readings(gallery: Gallery, entry: Entry) -> dict[str, _Tried]:
+    """Return what each reading but the default makes of a claim."""
+    found: dict[str, _Tried] = {}
     many = gallery.table("multiverse", "reading", "claim", "verdict", "default")
     if many is not None:
-        for _, row in many[many["claim"] == entry.claim].iterrows():
-            if not bool(row["default"]):
-                held = row.get("held"), row.get("parts")
-                tail = f" ({held[0]:.0f} of {held[1]:.0f} parts hold)" if None not in held else ""
-                found[str(row["reading"])] = (str(row["verdict"]), f"{row['verdict']}{tail}")
+        rows = many[many["claim"] == entry.claim]
+        is_default = rows["default"].astype(bool)
+        # runs of the multiverse are small: they are compared with the default in the same size
+        base = next(iter(rows[is_default]["verdict"]), entry.verdict)
+        other = [f"{base} under the default in this size"] if base != entry.verdict else []
+        for _, row in rows[~is_default].iterrows():
+            verdict = str(row["verdict"])
+            held = [f"{row['held']:.0f} of {row['parts']:.0f} parts hold"] if "held" in row else []
+            tail = f" ({'; '.join(held + other)})" if held + other else ""
+            changes = verdict not in (base, "not evaluated")
+            found[str(row["reading"])] = _Tried(verdict, f"{verdict}{tail}", changes)
     own = gallery.claims[gallery.claims["claim"] == entry.claim]
     for name, rows in own[~own["default"].astype(bool)].groupby("reading", sort=False):
-        verdict, parts = str(rows["verdict"].iloc[0]), _parts(rows)
-        found[str(name)] = (verdict, _compared(entry, verdict, parts))
+        verdict = str(rows["verdict"].iloc[0])
+        changes = verdict not in (entry.verdict, "not evaluated")
+        found[str(name)] = _Tried(verdict, _compared(entry, verdict, _parts(rows)), changes)
     return found
 
 
@@ -152,15 +168,15 @@ def _compared(entry: Entry, verdict: str, parts: tuple[Measured, ...]) -> str:
     return f"{verdict} ({'; '.join([held, *moved])})"
 
 
-def _all(entry: Entry, known: Mapping[str, tuple[str, str]]) -> list[str]:
+def _all(known: Mapping[str, _Tried]) -> list[str]:
     """Say which of all readings change the verdict."""
     if not known:
         return ["no other reading was tried"]
     count = f"{len(known)} other reading{'s' * (len(known) > 1)} tried"
     changed: dict[str, list[str]] = {}
-    for name, (verdict, _) in known.items():
-        if verdict not in (entry.verdict, "not evaluated"):
-            changed.setdefault(verdict, []).append(f"“{name}”")
+    for name, tried in known.items():
+        if tried.changes:
+            changed.setdefault(tried.verdict, []).append(f"“{name}”")
     lines = [f"{verdict} under {', '.join(names)}" for verdict, names in changed.items()]
     return lines or [f"no reading changes the verdict ({count})"]
 

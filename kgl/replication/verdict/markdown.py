@@ -9,7 +9,7 @@ from itertools import groupby
 from kgl.replication.claims.causes import CAUSES, Cause
 from kgl.replication.verdict.ledger import Entry, Measured
 from kgl.replication.verdict.loading import Gallery
-from kgl.replication.verdict.paper import DEFAULT, TITLE
+from kgl.replication.verdict.paper import DEFAULT, READINGS, TITLE, UNIVERSES
 from kgl.replication.verdict.report import Panel, Report, gather
 from kgl.replication.verdict.tables import Table
 
@@ -130,13 +130,11 @@ def _explained(report: Report) -> list[str]:
 
 
 def _readings(report: Report) -> list[str]:
-    if report.readings is None:
-        return []
-    return [
-        "## Readings",
-        "How many claims get which verdict under each way to read what the paper leaves open.",
-        _table(report.readings),
-    ]
+    parts = []
+    for table, about in ((report.universes, UNIVERSES), (report.readings, READINGS)):
+        if table is not None:
+            parts += [f"{about}.", _table(table)]
+    return ["## Readings", *parts] if parts else []
 
 
 def _controls(controls: Sequence[Panel]) -> list[str]:

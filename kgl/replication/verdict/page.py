@@ -11,7 +11,7 @@ from kgl._optional import import_optional
 from kgl.replication.claims.causes import CAUSES, Cause
 from kgl.replication.verdict.loading import Gallery, Picture
 from kgl.replication.verdict.markdown import SYMBOLS
-from kgl.replication.verdict.paper import DEFAULT, TITLE
+from kgl.replication.verdict.paper import DEFAULT, READINGS, TITLE, UNIVERSES
 from kgl.replication.verdict.report import gather
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def render(
         report=report,
         paper=TITLE,
         default=DEFAULT,
+        readings=READINGS,
+        universes=UNIVERSES,
         symbols=SYMBOLS,
         slug=lambda name: name.replace(" ", "-"),
         source=_source,

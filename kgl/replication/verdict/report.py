@@ -44,6 +44,7 @@ class Report:
     figures: list[Panel]
     further: list[Panel]
     readings: Table | None
+    universes: Table | None
     matrix: Table | None
     curve: Panel | None
     controls: list[Panel]
@@ -112,6 +113,7 @@ def gather(
         figures=panels((_prefix(gallery, n, one), one) for n, one in FIGURES.items()),
         further=panels(("", one) for one in FURTHER),
         readings=tables.readings(gallery),
+        universes=tables.universes(gallery),
         matrix=tables.matrix(gallery),
         curve=curve[0] if curve else None,
         controls=panels((("", one) for one in CONTROLS), tabled=True),

@@ -118,6 +118,7 @@ def other_readings(gallery: Gallery) -> str:
     """Say how far the verdicts depend on what the paper leaves open."""
     many = gallery.table("multiverse", "reading", "claim", "verdict", "default")
     if many is not None and many["reading"].nunique() > 1:
+        many = many[many["verdict"] != "not evaluated"]
         many = many.assign(ok=many["verdict"] == "reproduced")
         total = many.groupby("reading")["ok"].sum()
         own = many[many["default"].astype(bool)]

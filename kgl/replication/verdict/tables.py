@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Table", "compact", "costs", "figure", "label", "lasting", "machine", "matrix", "printed",
-    "printed_values", "readings", "settings", "span", "versions",
+    "printed_values", "readings", "settings", "span", "universes", "versions",
 ]  # fmt: skip
 
 #: What models, families and kinds of selection are called where people read.
@@ -33,6 +33,11 @@ LABELS = {
 }  # fmt: skip
 #: Columns that are measured; all others say what a row is about.
 _FIGURES = ("mean", "value", "low", "high", "p05", "p95")
+#: What may stand in brackets beside a figure, the first that there is.
+_ENDS = {
+    ("low", "high"): "in brackets: 95 % interval of the mean",
+    ("p05", "p95"): "in brackets: the 5th and the 95th percentile",
+}
 #: Columns that tell the reader nothing which the caption does not.
 _SILENT = ("study", "sweep", "runs", "at_edge", "replicates", "scores_mean")
 
@@ -114,6 +119,7 @@ def compact(frame: pd.DataFrame, *, most: int = 60, metric: str = "aps") -> Tabl
             for other in ("noise", "missing", "m", "n")
         ):
             frame = frame.drop(columns=name)
+    said += [text for ends, text in _ENDS.items() if set(ends) <= set(frame.columns)][:1]
     table = _pivoted(frame) or _plain(frame)
     if len(table.rows) > most:
         said.append(f"the first {most} of {len(table.rows)} rows")
@@ -133,8 +139,8 @@ def _rows(frame: pd.DataFrame) -> int:
 def _cells(frame: pd.DataFrame) -> list[str]:
     """Write the measured figures of each row in one cell."""
     main = "mean" if "mean" in frame else "value"
-    ends = ("low", "high") if {"low", "high"} <= set(frame.columns) else ("p05", "p95")
-    if not set(ends) <= set(frame.columns):
+    ends = next((ends for ends in _ENDS if set(ends) <= set(frame.columns)), None)
+    if ends is None:
         return [figure(float(value)) for value in frame[main]]
     rows = zip(frame[main], frame[ends[0]], frame[ends[1]], strict=True)
     return [span(float(a), float(b), float(c)) for a, b, c in rows]
@@ -204,28 +210,30 @@ def printed_values(gallery: Gallery) -> Table | None:
     )
 
 
-def readings(gallery: Gallery) -> Table | None:
-    """Show how many claims hold under each reading, the default first."""
+def universes(gallery: Gallery) -> Table | None:
+    """Show how many claims hold under each reading of the multiverse, the default first."""
     many = gallery.table("multiverse", "reading", "claim", "verdict", "default")
-    rows: list[tuple[str, ...]] = []
-    near = False
-    if many is not None:
-        near = "h1_distance" in many
-        for name, part in many.groupby("reading", sort=False):
-            first = part.iloc[0]
-            change = _or(first.get("change"), "")
-            about = "the default" if bool(first["default"]) else change
-            tail = (figure(float(first["h1_distance"])),) if near else ()
-            rows.append((str(name), about, *_counts(part["verdict"]), *tail))
-        rows.sort(key=lambda row: row[1] != "the default")
-    for name, part in gallery.claims.groupby("reading", sort=False):
-        verdicts = part.drop_duplicates("claim")
-        about = "the default" if bool(part["default"].all()) else _experiments(part)
-        rows.append((str(name), about, *_counts(verdicts["verdict"]), *(("",) if near else ())))
-    if not rows:
+    if many is None:
         return None
+    near = "h1_distance" in many
+    rows = []
+    for name, part in many.groupby("reading", sort=False):
+        first = part.iloc[0]
+        about = "the default" if bool(first["default"]) else _or(first.get("change"), "")
+        tail = (figure(float(first["h1_distance"])),) if near else ()
+        rows.append((str(name), about, *_counts(part["verdict"]), *tail))
+    rows.sort(key=lambda row: row[1] != "the default")
     tail = ("distance to the printed values",) if near else ()
-    return Table(("reading", "what changes, or what it is about", *VERDICTS, *tail), tuple(rows))
+    return Table(("reading", "what changes", *VERDICTS, *tail), tuple(rows))
+
+
+def readings(gallery: Gallery) -> Table | None:
+    """Show how many claims hold under each reading of the ledger, those of the figures first."""
+    rows = []
+    for (name, default), part in gallery.claims.groupby(["reading", "default"], sort=False):
+        about = f"{'the default; ' * bool(default)}{_experiments(part)}"
+        rows.append((str(name), about, *_counts(part.drop_duplicates("claim")["verdict"])))
+    return Table(("reading", "asked of", *VERDICTS), tuple(rows)) if rows else None
 
 
 def matrix(gallery: Gallery) -> Table | None:
