@@ -134,7 +134,8 @@ def other_readings(gallery: Gallery) -> str:
     if not len(others):
         return ""
     asked = others.drop_duplicates("claim")
-    changed = list(dict.fromkeys(others[others["changes"].astype(bool)]["claim"]))
+    moved = set(others[others["changes"].astype(bool)]["claim"])
+    changed = [entry.claim for entry in entries(gallery.claims) if entry.claim in moved]
     which = f" ({', '.join(changed)})" if changed else ""
     return (
         f"Over {others['reading'].nunique()} other readings of what the paper leaves open, the "
