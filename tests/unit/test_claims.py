@@ -390,7 +390,7 @@ def claim(name: str) -> Claim:
     def check(found: float) -> list[Part]:
         return [YES if found > 0 else NO, YES if found > 1 else NO]
 
-    return Claim(name, "made up", f"{name} is so.", check)
+    return Claim(name, "made up", "Figure 0", f"{name} is so.", check)
 
 
 def test_verdicts() -> None:
@@ -448,7 +448,7 @@ def test_nothing_is_asked_without_evidence() -> None:
     def check(_: Any) -> list[Part]:
         raise AssertionError("asked")
 
-    table = to_table(judge([Reading("none", True, None, [Claim("A", "e", "s.", check)])]))
+    table = to_table(judge([Reading("none", True, None, [Claim("A", "e", "w", "s.", check)])]))
     (row,) = table.to_dict("records")
     assert row["verdict"] == "not evaluated"
     assert row["holds"] is None

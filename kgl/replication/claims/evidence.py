@@ -1,17 +1,20 @@
 """What a claim is judged by: paired differences over replicates, each with its interval.
 
 All models see the same data, so two of them are compared replicate by replicate. The interval of a
-mean is Student's, at 95 %: over masks of one data set, or over draws of reviewers that overlap, so
-it speaks of these data and not of others like them. Where nothing is missing all masks are one, and
-the interval has no width. A :class:`Part` of a claim is one yes-or-no question with the figure that
-answers it; it holds only if the whole interval says so.
+mean is Student's, at 95 %. Runs on synthetic data are draws of a graph and of signals; families of
+graphs that are taken together are paired by family and replicate. Runs on real data are masks of
+one data set, or draws of reviewers that overlap, so the interval speaks of these data and not of
+others like them. Where nothing is missing all masks are one, and the interval has no width.
+
+A :class:`Part` of a claim is one yes-or-no question with the figure that answers it; it holds only
+if the whole interval says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,6 +48,8 @@ class Part:
         Whether the statement holds.
     note : str
         Where the figure was found, or how often the statement held.
+    timed : bool
+        Whether the figure is a time, whose digits differ from run to run.
     """
 
     text: str
@@ -53,6 +58,7 @@ class Part:
     high: float
     holds: bool
     note: str = ""
+    timed: bool = False
 
 
 def mean_interval(values: Array, level: float = 0.95) -> tuple[float, float, float]:
@@ -89,7 +95,8 @@ class Evidence:
     Attributes
     ----------
     scores : DataFrame
-        One row per ``level``, ``model``, ``replicate`` and ``metric``, with its ``value``.
+        One row per ``level``, ``model``, ``replicate`` and ``metric``, with its ``value``; of
+        synthetic data per ``graph``, the family, and per size ``m`` too where it is varied.
     labels : dict
         What models are called.
     """
@@ -103,9 +110,13 @@ class Evidence:
         return sorted(self.scores["level"].unique())
 
     def of(self, metric: str, model: str, levels: Iterable[float] | None = None) -> pd.DataFrame:
-        """Return the scores of a model: replicates in rows, levels in columns."""
+        """Return the scores of a model: runs in rows, levels in columns."""
         part = self.scores[(self.scores["metric"] == metric) & (self.scores["model"] == model)]
-        table = part.pivot_table(index="replicate", columns="level", values="value")
+        # the same number of a replicate is another graph in another family
+        runs = [key for key in ("graph", "replicate") if key in part]
+        if part.duplicated([*runs, "level"]).any():
+            raise Lacking(f"several scores of {metric} of {model} in one run at one level")
+        table = part.pivot_table(index=runs, columns="level", values="value")
         wanted = self.levels if levels is None else list(levels)
         if table.empty or not set(wanted) <= set(table.columns):
             raise Lacking(f"no scores of {metric} of {model} at levels {wanted}")
@@ -118,6 +129,19 @@ class Evidence:
         levels = self.levels if levels is None else list(levels)
         difference = self.of(metric, better, levels) - self.of(metric, worse, levels)
         return -difference if metric in ERRORS else difference
+
+    def values(self, column: str) -> list[Any]:
+        """Return what a column holds, each once, in the order of the table."""
+        return list(dict.fromkeys(self.scores[column])) if column in self.scores else []
+
+    def where(self, **conditions: Any) -> Evidence:
+        """Return the part of the scores in which columns have given values, as of one family."""
+        rows = self.scores
+        for column, value in conditions.items():
+            rows = rows[rows[column] == value] if column in rows else rows[:0]
+        if rows.empty:
+            raise Lacking(f"no scores of {conditions}")
+        return Evidence(rows, self.labels)
 
     def name(self, model: str) -> str:
         """Return what a model is called."""

@@ -34,6 +34,8 @@ class Claim:
         Short name: a letter for the experiment and a number.
     experiment : str
         What it is about.
+    where : str
+        Section or figure of the paper.
     statement : str
         What the paper says.
     check : callable
@@ -42,6 +44,7 @@ class Claim:
 
     name: str
     experiment: str
+    where: str
     statement: str
     check: Callable[[Any], list[Part]]
 
@@ -122,6 +125,7 @@ def to_table(judged: Sequence[Judged]) -> pd.DataFrame:
                 {
                     "claim": one.claim.name,
                     "experiment": one.claim.experiment,
+                    "where": one.claim.where,
                     "statement": one.claim.statement,
                     "reading": one.reading.name,
                     "default": one.reading.default,
@@ -133,6 +137,7 @@ def to_table(judged: Sequence[Judged]) -> pd.DataFrame:
                     "high": part.high,
                     "holds": part.holds if one.parts else None,
                     "note": part.note,
+                    "timed": part.timed,
                 }
             )
     return pd.DataFrame(rows)

@@ -107,24 +107,32 @@ def _u3(facts: Mapping[str, float]) -> list[Part]:
 
 
 SWISS = (
-    Claim("W1", "Swiss temperature", "KGL and KGL-N beat the others in APS and SSE.", _w1),
-    Claim("W2", "Swiss temperature", "KGL is slightly better than KGL-N as more is missing.", _w2),
     Claim(
-        "W3", "Swiss temperature",
+        "W1", "Swiss temperature", "Figure 6",
+        "KGL and KGL-N beat the others in APS and SSE.", _w1,
+    ),
+    Claim(
+        "W2", "Swiss temperature", "Figure 6",
+        "KGL is slightly better than KGL-N as more is missing.", _w2,
+    ),
+    Claim(
+        "W3", "Swiss temperature", "Figure 6",
         "GL and GL-2step are not far behind with nothing missing, and fall sharply.", _w3,
     ),
-    Claim("W4", "Swiss temperature", "KGL-Agnostic is poor next to KGL-O.", _w4),
+    Claim("W4", "Swiss temperature", "Figure 6", "KGL-Agnostic is poor next to KGL-O.", _w4),
 )  # fmt: skip
 
 SUSHI = (
     Claim(
-        "U1", "Sushi reviews",
+        "U1", "Sushi reviews", "Figure 7",
         "KGL is best, then KGL-N; both are well above KGL-Agnostic, KGL-O, GL-2step and GL.", _u1,
     ),
     Claim(
-        "U2", "Sushi reviews", "KGL and KGL-N beat the RBF graph of the six attributes alone.", _u2
+        "U2", "Sushi reviews", "Section VII-B and Figure 7",
+        "KGL and KGL-N beat the RBF graph of the six attributes alone.", _u2,
     ),
     Claim(
-        "U3", "Sushi reviews", "The data: 32 items in groups of 7, 6, 8, 6, 5; sparsity 74 %.", _u3
+        "U3", "Sushi reviews", "Section VII-B",
+        "The data: 32 items in groups of 7, 6, 8, 6, 5; sparsity 74 %.", _u3,
     ),
 )  # fmt: skip
