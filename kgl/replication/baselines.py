@@ -66,9 +66,9 @@ def inverse_graph(Y: Array, *, K_x: Array) -> Array:
     --------
     >>> L = np.array([[1.0, -1.0, 0.0], [-1.0, 1.5, -0.5], [0.0, -0.5, 0.5]])
     >>> inverse_graph(np.zeros((1, 3)), K_x=np.linalg.inv(np.eye(3) + 100 * L)).round(3)
-    array([[0., 1., 0. ],
-           [1., 0., 0.5],
-           [0., 0.5, 0. ]])
+    array([[0. , 1. , 0. ],
+           [1. , 0. , 0.5],
+           [0. , 0.5, 0. ]])
     """
     m = len(K_x)
     eigen = kernel_eigen(K_x, "K_x", m)

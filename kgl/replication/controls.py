@@ -4,15 +4,15 @@ In the synthetic experiments ``K_x = (I + alpha L)^-1`` is a function of the ver
 Here the signals are the paper's (or none at all, only noise), and the kernels that models are
 handed are others. ``data.options`` says which:
 
-=================  =================================================================================
-``signal``         false: pure noise, of the variance ``data.noise``
-``side``           what ``K_x`` is made from: ``oracle`` (the paper's), ``rewired-0.25`` (the graph with
-                   a quarter of its edges moved to random pairs), ``covariates-1`` (an RBF kernel of
-                   covariates that are smooth over the graph, with noise of that variance relative to
-                   theirs), ``unrelated`` (another graph of the family), ``identity``
-``covariates``     how many of them
-``observations``   ``K_z``: ``identity``, or a factor on the gamma of the RBF kernel of the time stamps
-=================  =================================================================================
+================  =================================================================================
+``signal``        false: pure noise, of the variance ``data.noise``
+``side``          what ``K_x`` is made from: ``oracle`` (the paper's), ``rewired-0.25`` (the graph
+                  with a quarter of its edges moved to random pairs), ``covariates-1`` (an RBF
+                  kernel of covariates that are smooth over the graph, with noise of that variance
+                  relative to theirs), ``unrelated`` (another graph of the family), ``identity``
+``covariates``    how many of them
+``observations``  ``K_z``: ``identity``, or a factor on the gamma of the RBF of the time stamps
+================  =================================================================================
 """
 
 from __future__ import annotations
@@ -49,8 +49,20 @@ def handed(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
         arrays |= {"Y": made.Y - made.signals, "Y_full": made.Y_full - made.signals}
     arrays["K_x"] = node_kernel(options["side"], made.W, made.K_x, settings, replicate)
     if options["observations"] != "identity":
-        arrays["K_z"] = _time_kernel(settings["data"], float(options["observations"]))
+        arrays["K_z"] = _time_kernel(settings["data"], _factor(options["observations"]))
     return arrays
+
+
+def _factor(observations: Any) -> float:
+    try:
+        factor = float(observations)
+    except ValueError:
+        factor = -1.0
+    if not 0.0 < factor < np.inf:
+        raise ConfigError(
+            f"data.options.observations = {observations!r}: write identity, or a number above 0"
+        )
+    return factor
 
 
 def _time_kernel(data: Mapping[str, Any], factor: float) -> Array:
@@ -95,10 +107,10 @@ def node_kernel(
             family, m, rng("unrelated"), density=graph["density"], weights=graph["weights"],
             connected=graph["connected"], **graph["options"],
         )  # fmt: skip
-        return resolvent_kernel(laplacian_from_adjacency(other), graph["alpha"])
+        return _kernel_of(other, graph)
     if kind + dash == "rewired-":
         moved = rewired(W, level, rng("rewired"))
-        return resolvent_kernel(laplacian_from_adjacency(moved), graph["alpha"])
+        return _kernel_of(moved, graph)
     if kind + dash == "covariates-":
         count = settings["data"]["options"]["covariates"]
         values, _ = smooth_signals(oracle, None, rng("covariates"), n=count, noise=0.0)
@@ -110,13 +122,19 @@ def node_kernel(
     )
 
 
+def _kernel_of(W: Array, graph: Mapping[str, Any]) -> Array:
+    """Return the kernel that the paper would make from a graph."""
+    kernel = resolvent_kernel(laplacian_from_adjacency(W), graph["alpha"])
+    return kernel / kernel.diagonal().mean() if graph.get("unit_variance") else kernel
+
+
 def _level(side: str, kind: str, number: str) -> float:
     try:
         level = float(number)
     except ValueError:
         level = -1.0
     most = 1.0 if kind == "rewired" else np.inf
-    if not 0.0 <= level <= most:
+    if not (0.0 <= level <= most and level < np.inf):
         raise ConfigError(
             f"data.options.side = {side!r}: a number from 0{' to 1' * (most == 1.0)} must follow "
             f"'{kind}-'"

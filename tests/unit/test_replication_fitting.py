@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from kgl.problem import MODELS
 from kgl.replication import fitting
 from kgl.replication.baselines import kernel_graph
 from kgl.replication.config import ConfigError
-from kgl.replication.fitting import METRICS, evaluate, fit_cell, grid_points
+from kgl.replication.fitting import METRICS, evaluate, fit_cell, grid_points, shape
 from kgl.replication.sources import build
 from kgl.seeding import stream
+from kgl.simulate import make_dataset
+from kgl.solvers.routes import graph_solver
 
 #: With the tolerance of the conjugate gradients that estimators have.
 PROTOCOL = {"average": True, "tol": 1e-4, "max_iter": 100, "solver": "newton", "backend": None}
@@ -711,3 +714,276 @@ def test_a_row_of_which_nothing_is_known_is_refused() -> None:
     Y[:, 2] = np.nan
     with pytest.raises(ValueError, match="row 2 of Y has no observed entry"):
         fit_cell({**MASKED, "Y": Y}, spec("KGL"))
+
+
+# ------------------------------------------------------------- what is kept because a study asks
+
+SHAPE = {"top_share", "uneven", "density_error", "size", "row_spread", "spread"}
+
+
+def test_the_shape_of_graphs_and_signals_by_hand() -> None:
+    rng = np.random.default_rng(0)
+    weights = rng.gamma(0.5, size=(3, 45))  # ten nodes
+    weights[1, 5:] = 0.0
+    weights[2] = 0.2
+    signals = rng.normal(1.0, 2.0, size=(3, 4, 10))
+    truth = {"Y_full": rng.normal(size=(4, 10)), "W": adjacency_from_edges(weights[1])}
+    found = shape(weights, signals, truth)
+    assert set(found) == SHAPE
+    for k in range(3):
+        heaviest = sorted(weights[k].tolist())[-2:]  # 5 % of 45 pairs
+        assert found["top_share"][k] == pytest.approx(sum(heaviest) / weights[k].sum())
+        mean = weights[k].sum() / 45
+        deviation = (sum((w - mean) ** 2 for w in weights[k]) / 45) ** 0.5
+        assert found["uneven"][k] == pytest.approx(deviation / mean)
+        learned = sum(w > 1e-4 * weights[k].max() for w in weights[k]) / 45
+        assert found["density_error"][k] == pytest.approx(learned - 5 / 45)
+        size = (signals[k] ** 2).sum()
+        rows = sum(((row - row.mean()) ** 2).sum() for row in signals[k])
+        whole = ((signals[k] - signals[k].mean()) ** 2).sum()
+        assert found["size"][k] == pytest.approx((size / (truth["Y_full"] ** 2).sum()) ** 0.5)
+        assert found["row_spread"][k] == pytest.approx((rows / size) ** 0.5)
+        assert found["spread"][k] == pytest.approx((whole / size) ** 0.5)
+    assert found["density_error"][1] == 0.0
+    assert found["uneven"][2] == pytest.approx(0.0, abs=1e-12)
+    assert found["top_share"][2] == pytest.approx(2 / 45)
+
+
+def test_the_ends_of_what_shapes_can_be() -> None:
+    weights = np.array([[0.0, 0.0, 3.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
+    constant_rows = np.array([[1.0] * 3, [-5.0] * 3])
+    signals = np.stack([np.zeros((2, 3)), np.full((2, 3), 4.0), constant_rows])
+    found = shape(weights, signals, {"Y_full": np.full((2, 3), 2.0)})
+    assert set(found) == SHAPE - {"density_error"}  # no true graph
+    # few pairs: the heaviest of them stands for 5 %
+    np.testing.assert_allclose(found["top_share"], [1.0, 1 / 3, 1 / 3])
+    np.testing.assert_allclose(found["size"], [0.0, 2.0, 13**0.5 / 2])
+    np.testing.assert_allclose(found["row_spread"], [0.0, 0.0, 0.0])
+    np.testing.assert_allclose(found["spread"], [0.0, 0.0, 3 / 13**0.5])
+    assert set(shape(weights, None, {})) == {"top_share", "uneven"}
+
+
+@pytest.mark.parametrize("name", ["GL", "KGL"])
+def test_shapes_are_kept_where_a_study_asks_for_them(name: str) -> None:
+    arrays = fit_cell(MASKED, spec(name, keep=["shape", "weights", "signals"]))
+    wanted = SHAPE if name == "KGL" else {"top_share", "uneven", "density_error"}
+    assert SHAPE & set(arrays) == wanted
+    for r in range(2):
+        truth = {key: values[r] for key, values in MASKED.items()}
+        signals = arrays["signals"][r] if name == "KGL" else None
+        for metric, values in shape(arrays["weights"][r], signals, truth).items():
+            np.testing.assert_array_equal(arrays[metric][r], values)
+    assert not SHAPE & set(fit_cell(MASKED, spec(name)))
+
+
+def test_the_objective_of_exact_fits_never_rises() -> None:
+    for data in (FULL, MASKED):
+        arrays = fit_cell(data, spec("KGL", keep=["rise"]))
+        assert arrays["rise"].shape == (2, 8)
+        assert (arrays["rise"] < 1e-9).all()
+        assert (arrays["rise"] < 0).any()
+    assert "rise" not in fit_cell(FULL, spec("KGL"))
+
+
+def test_the_rise_is_that_of_the_estimators_objective() -> None:
+    point = {"lam": 0.01, "rho": 0.3, "psi": 1e-3}
+    grid = {axis: [value] for axis, value in point.items()}
+    arrays = fit_cell(FULL, spec("KGL", grid=grid, keep=["rise"]))
+    for r in range(2):
+        kernels = {name: FULL[name][r] for name in ("K_x", "K_z")}
+        model = kgl.KGL(**point, average=True).fit(FULL["Y"][r], **kernels)
+        steps = np.diff(model.objective_history_) / abs(model.objective_history_[0])
+        assert arrays["rise"][r, 0] == pytest.approx(steps.max(), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("objective", "rise"),
+    [
+        ([4.0, 3.0, 3.5, 1.0], 0.125),
+        ([4.0, 6.0, 3.5, 5.0], 0.5),
+        ([-4.0, -3.0, -8.0], 0.25),
+        ([4.0, 3.0, 2.5], -0.125),
+        ([4.0, 4.0], 0.0),
+        ([4.0], -np.inf),  # no second iteration
+    ],
+)
+def test_an_increase_of_an_objective_is_seen(objective: list[float], rise: float) -> None:
+    assert fitting._rise(np.array(objective)) == rise
+
+
+def test_a_rise_of_any_point_is_written_at_that_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "_rise", lambda objective: float(objective[-1]))
+    arrays = fit_cell(FULL, spec("KGL", keep=["rise"]))
+    names = ("lam", "rho", "psi")
+    for k, point in enumerate(zip(*(arrays[f"grid.{name}"] for name in names), strict=True)):
+        kernels = {name: FULL[name][0] for name in ("K_x", "K_z")}
+        own = dict(zip(names, map(float, point), strict=True))
+        model = kgl.KGL(**own, average=True).fit(FULL["Y"][0], **kernels)
+        assert arrays["rise"][0, k] == pytest.approx(model.objective_, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["GL", "KGL", KERNEL])
+def test_seconds_are_those_of_an_outer_iteration(name: str) -> None:
+    arrays = fit_cell(FULL, spec(name, keep=["seconds"]))
+    assert arrays["seconds"].shape == arrays["n_iter"].shape
+    assert (arrays["seconds"] > 0).all()
+    assert "seconds" not in fit_cell(FULL, spec(name))
+
+
+def test_seconds_by_a_clock_of_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clock:
+        now = 0.0
+
+        def __call__(self) -> float:
+            self.now += 60.0  # a minute between any two looks
+            return self.now
+
+    monkeypatch.setattr(fitting, "time", SimpleNamespace(perf_counter=Clock()))
+    arrays = fit_cell(FULL, spec("KGL", keep=["seconds"]))
+    for r in range(2):
+        np.testing.assert_allclose(arrays["seconds"][r], 60.0 / arrays["n_iter"][r].max())
+
+
+@pytest.mark.parametrize("decimals", [1, 2, 8])
+def test_weights_may_be_rounded_before_they_are_scored(decimals: int) -> None:
+    exact = fit_cell(FULL, spec("KGL", keep=["weights", "signals"]))
+    arrays = fit_cell(FULL, spec("KGL", decimals=decimals, keep=["weights", "signals", "shape"]))
+    np.testing.assert_array_equal(arrays["weights"], np.round(exact["weights"], decimals))
+    for r in range(2):
+        for k, edges in enumerate(arrays["weights"][r]):
+            graph = adjacency_from_edges(edges)
+            assert arrays["aps_weights"][r, k] == pytest.approx(aps(FULL["W"][r], graph))
+            assert arrays["sse"][r, k] == pytest.approx(sse_graph(FULL["W"][r], graph))
+            assert arrays["density"][r, k] == pytest.approx(density(graph))
+            assert arrays["uneven"][r, k] == pytest.approx(edges.std() / edges.mean())
+    # what is not a weight stays as it is
+    for name in ("aps_scores", "signals", "mse_in", "n_iter"):
+        np.testing.assert_array_equal(arrays[name], exact[name])
+    if decimals == 1:
+        assert (arrays["density"] < exact["density"]).any()
+        assert not np.allclose(arrays["aps_weights"], exact["aps_weights"])
+
+
+def test_graphs_are_cut_before_they_are_rounded() -> None:
+    cut = fit_cell(FULL, spec("KGL", cut=0.3, keep=["weights"]))["weights"]
+    both = fit_cell(FULL, spec("KGL", cut=0.3, decimals=2, keep=["weights"]))["weights"]
+    np.testing.assert_array_equal(both, np.round(cut, 2))
+
+
+# ------------------------------------------------------------------------- tolerances of backends
+
+ONE = {axis: [values[0]] for axis, values in AXES.items()}
+
+
+@pytest.fixture
+def backends(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str | None, dict[str, Any]]]:
+    """What every call of a backend is given."""
+    pytest.importorskip("cvxpy")
+    from kgl.solvers import cvxpy_step
+
+    given: list[tuple[str | None, dict[str, Any]]] = []
+    run = cvxpy_step._run
+
+    def record(cp: Any, problem: Any, backend: str | None, settings: dict[str, Any]) -> int:
+        given.append((backend, settings))
+        return run(cp, problem, backend, settings)
+
+    monkeypatch.setattr(cvxpy_step, "_run", record)
+    return given
+
+
+@pytest.mark.parametrize("solver", ["cvxpy", "cvxpy-matrix"])
+@pytest.mark.parametrize("own", [False, True])
+def test_a_route_has_our_tolerances_or_those_of_cvxpy(
+    solver: str, own: bool, backends: list[tuple[str | None, dict[str, Any]]]
+) -> None:
+    from kgl.solvers.cvxpy_step import BACKEND_SETTINGS
+
+    Z = np.array([[[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]])
+    graph_solver(solver, "CLARABEL", own_settings=own)(Z, 0.5)
+    assert backends == [("CLARABEL", {} if own else BACKEND_SETTINGS["CLARABEL"])]
+    if not own:
+        graph_solver(solver, "CLARABEL")(Z, 0.5)
+        assert backends[1] == backends[0]
+    # what is passed by hand counts either way
+    graph_solver(solver, "CLARABEL", own_settings=own)(Z, 0.5, tol_feas=1e-7)
+    assert backends[-1][1] == {**backends[0][1], "tol_feas": 1e-7}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "options", "own"),
+    [
+        ({}, {}, False),
+        ({"backend_settings": "tight"}, {}, False),
+        ({"backend_settings": "own"}, {}, True),
+        ({"backend_settings": "tight"}, {"backend_settings": "own"}, True),  # the model's own wins
+    ],
+)
+def test_the_protocol_says_whose_tolerances_a_backend_has(
+    protocol: dict[str, Any],
+    options: dict[str, Any],
+    own: bool,
+    backends: list[tuple[str | None, dict[str, Any]]],
+) -> None:
+    from kgl.solvers.cvxpy_step import BACKEND_SETTINGS
+
+    fit = PROTOCOL | {"solver": "cvxpy", "backend": "CLARABEL", "max_iter": 2} | protocol
+    arrays = fit_cell(FULL, spec("KGL", grid=ONE, fit=fit, options=options, keep=["weights"]))
+    assert len(backends) >= 4  # two replicates, two iterations
+    expected = {} if own else BACKEND_SETTINGS["CLARABEL"]
+    assert all(made == ("CLARABEL", expected) for made in backends)
+    exact = fit_cell(FULL, spec("KGL", grid=ONE, fit=PROTOCOL | {"max_iter": 2}, keep=["weights"]))
+    error = np.abs(arrays["weights"] - exact["weights"]).max()
+    assert error < (1e-4 if own else 1e-7)
+
+
+def test_the_exact_solver_and_classes_do_not_mind_whose_tolerances() -> None:
+    plain = fit_cell(FULL, spec("KGL-N"))
+    fit = PROTOCOL | {"backend_settings": "own"}
+    for estimator in ("KGL-N", "kgl.models.KGLN"):
+        other = fit_cell(FULL, spec(estimator, like="KGL-N", fit=fit))
+        np.testing.assert_allclose(other["sse"], plain["sse"], rtol=1e-9)
+
+
+# -------------------------------------------------------------------------- signals of variance 1
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_signals_may_have_a_variance_of_one(dependent: bool) -> None:
+    known: dict[str, Any] = {"m": 12, "n": 9, "noise": 0.3, "missing": 0.2, "dependent": dependent}
+    plain, scaled = make_dataset(**known), make_dataset(**known, unit_variance=True)
+    mean = plain.K_x.diagonal().mean()
+    assert mean < 0.5
+    assert scaled.K_x.diagonal().mean() == pytest.approx(1.0, rel=1e-12)
+    np.testing.assert_allclose(scaled.K_x, plain.K_x / mean, rtol=1e-12)
+    np.testing.assert_allclose(scaled.signals, plain.signals / np.sqrt(mean), atol=1e-10)
+    # everything else is what it was
+    noise = plain.Y_full - plain.signals
+    np.testing.assert_allclose(scaled.Y_full - scaled.signals, noise, atol=1e-12)
+    np.testing.assert_array_equal(scaled.W, plain.W)
+    np.testing.assert_array_equal(scaled.mask, plain.mask)
+    assert scaled.settings["unit_variance"] is True
+
+
+def test_signals_have_the_variance_of_their_kernel_unless_asked() -> None:
+    default, off = make_dataset(m=12, n=9), make_dataset(m=12, n=9, unit_variance=False)
+    np.testing.assert_array_equal(default.Y_full, off.Y_full)
+    L = np.diag(default.W.sum(axis=1)) - default.W
+    np.testing.assert_allclose(default.K_x, np.linalg.inv(np.eye(12) + 100 * L), atol=1e-12)
+
+
+def test_the_settings_of_a_graph_say_whether_signals_have_a_variance_of_one() -> None:
+    graph = {"family": "er", "m": 7, "density": 0.4, "alpha": 10.0, "weights": "uniform"}
+    graph |= {"connected": False, "options": {}}
+    data = {"dependent": False, "n": 15, "noise": 0.1, "missing": 0.0}
+    settings: dict[str, Any] = {"make": "kgl.replication.sources.synthetic", "seed": 1}
+    settings |= {"replicates": 2, "data": {**data, "bandwidth": "median_distance"}}
+    made = {
+        unit: build({**settings, "graph": {**graph, "unit_variance": unit}})
+        for unit in (False, True)
+    }
+    plain = build({**settings, "graph": graph})
+    assert all(np.array_equal(made[False][name], plain[name]) for name in plain)
+    variance = made[True]["K_x"].diagonal(axis1=1, axis2=2).mean(axis=1)
+    np.testing.assert_allclose(variance, 1.0)
+    assert (plain["K_x"].diagonal(axis1=1, axis2=2).mean(axis=1) < 0.5).all()

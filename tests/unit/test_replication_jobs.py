@@ -6,11 +6,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from kgl.replication import universes
 from kgl.replication.config import ConfigError
 from kgl.replication.fitting import fit_cell
-from kgl.replication.jobs import data_job, facts_job, fit_job, logged, score_job
+from kgl.replication.jobs import (
+    data_job,
+    facts_job,
+    fit_job,
+    logged,
+    multiverse_job,
+    score_job,
+    universe_job,
+)
 from kgl.replication.real import facts
 from kgl.replication.records import digest, load_arrays, load_table
 from kgl.replication.scoring import score_study
@@ -155,6 +165,90 @@ def test_what_a_data_set_is_goes_to_a_table_and_a_log(tmp_path: Path) -> None:
         assert record["settings"] == {"files": files, "source": "simulated"}
         assert f"{files} (simulated): " in log.read_text()
     assert "sushi (simulated): items = 32" in log.read_text()
+
+
+# ------------------------------------------------------------------------------------- universes
+
+JUDGED = pd.DataFrame(
+    {
+        "claim": ["N1", "H1"],
+        "verdict": ["reproduced", "partly"],
+        "held": [3, 1],
+        "parts": [3, 4],
+        "h1_distance": 0.25,
+    }
+)
+
+
+def spec_of(*overrides: str) -> dict[str, Any]:
+    return {"collection": "reduced", "overrides": list(overrides), "configurations": "abc"}
+
+
+def test_a_universe_is_judged_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, list[str]]] = []
+
+    def judge(collection: str, overrides: list[str], report: Any) -> pd.DataFrame:
+        asked.append((collection, overrides))
+        report("1/2 some cell")
+        return JUDGED
+
+    monkeypatch.setattr(universes, "judge_universe", judge)
+    path, log = tmp_path / "deep" / "n50.parquet", tmp_path / "log"
+    universe_job(spec_of("protocol.data.n=50"), str(path), str(log))
+    assert asked == [("reduced", ["protocol.data.n=50"])]
+    table, record = load_table(path)
+    assert table.equals(JUDGED)
+    assert record["settings"] == spec_of("protocol.data.n=50")
+    for line in ("1/2 some cell", "N1: reproduced (3 of 3)", "H1: partly (1 of 4)", "done"):
+        assert line in log.read_text()
+
+
+def test_a_universe_that_fails_leaves_no_file_but_a_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def judge(*_: Any) -> pd.DataFrame:
+        raise ConfigError("no such reading")
+
+    monkeypatch.setattr(universes, "judge_universe", judge)
+    with pytest.raises(ConfigError, match="no such reading"):
+        universe_job(spec_of(), str(tmp_path / "u.parquet"), str(tmp_path / "log"))
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]
+    assert "no such reading" in (tmp_path / "log").read_text()
+
+
+def test_universes_stand_one_under_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about: dict[str, dict[str, Any]] = {
+        "default": {"setting": "default", "change": "as in the figures", "overrides": []},
+        "n50": {"setting": "n", "change": "n = 50", "overrides": ["protocol.data.n=50"]},
+    }
+    other = JUDGED.assign(verdict=["reproduced", "reproduced"], held=[3, 4], h1_distance=0.5)
+    files = []
+    for (name, spec), made in zip(about.items(), (JUDGED, other), strict=True):
+        monkeypatch.setattr(universes, "judge_universe", lambda *_, made=made: made)
+        files.append(str(tmp_path / f"{name}.parquet"))
+        universe_job(spec_of(*spec["overrides"]), files[-1], str(tmp_path / "log"))
+    output, log = tmp_path / "multiverse.parquet", tmp_path / "log"
+    multiverse_job(about, files, str(output), str(log))
+    table, record = load_table(output)
+    assert table.columns.tolist() == [
+        *("reading", "setting", "change", "default"),
+        *("claim", "verdict", "held", "parts", "h1_distance"),
+    ]
+    assert table["reading"].tolist() == ["default"] * 2 + ["n50"] * 2
+    assert table["default"].tolist() == [True, True, False, False]
+    assert table["change"].tolist() == ["as in the figures"] * 2 + ["n = 50"] * 2
+    assert table["setting"].tolist() == ["default"] * 2 + ["n"] * 2
+    columns = JUDGED.columns.tolist()
+    assert table[columns].equals(pd.concat([JUDGED, other], ignore_index=True))
+    assert record["settings"]["universes"] == about
+    assert len(record["settings"]["made_by"]) == 1
+    for line in ("default: 1 reproduced", "n50: 2 reproduced"):
+        assert line in log.read_text()
+    with pytest.raises(ValueError, match="zip"):
+        multiverse_job(about, files[:1], str(tmp_path / "fewer.parquet"), str(log))
+    assert not (tmp_path / "fewer.parquet").exists()
 
 
 # ------------------------------------------------------------------------------------- failures

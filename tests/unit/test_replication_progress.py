@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kgl.replication.plan import Cell, Plan, Study
-from kgl.replication.progress import Progress, calm, duration, watch
+from kgl.replication.progress import UNIVERSE, Progress, calm, duration, watch
 
 
 class Clock:
@@ -154,6 +154,28 @@ def test_files_that_are_made_again_are_those_of_the_plan(tmp_path: Path) -> None
     finish(tmp_path, "er-dependent/noise-2/kgl")
     again = "results/mine/fits/er-dependent/noise-1/kgl.npz"
     assert "1 of 3 cells" in Progress.of(plan(), [again], tmp_path).line()
+
+
+def test_universes_count_as_cells(tmp_path: Path) -> None:
+    plain = plan()
+    names = ("default", "summed", "n50")
+    settings = {"universes": {name: {"overrides": []} for name in names}}
+    many = Study("readings", config={}, cells=(), styles={}, settings=settings)
+    both = Plan("both", "mine", (), {**plain.studies, "readings": many}, True)
+    progress = Progress.of(both, root=tmp_path)
+    cells = sum(cell.cost for cell in both.cells.values())
+    assert sum(progress.costs.values()) == pytest.approx(cells + 3 * UNIVERSE)
+    assert "0 of 6 cells" in progress.line()
+    for done, name in enumerate(names, start=1):
+        path = tmp_path / f"results/mine/universes/readings/{name}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        share = done * UNIVERSE / (cells + 3 * UNIVERSE)
+        assert f"{done} of 6 cells, {share:.0%} of the work" in progress.line()
+        part = f": readings {done}/3" if done < 3 else ""
+        assert progress.line().endswith(f"{done // 3} of 3 studies fitted{part}")
+    again = "results/mine/universes/readings/n50.parquet"
+    assert "2 of 6 cells" in Progress.of(both, [again], tmp_path).line()
 
 
 def test_a_run_is_watched_until_it_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import pytest
 from kgl.laplacian import Array
 from kgl.replication.scoring import (
     CRITERIA,
+    EVERY,
     HELD_OUT,
     METRICS,
     best_points,
@@ -19,8 +20,10 @@ from kgl.replication.scoring import (
 )
 
 PLAIN = {"aps": "weights", "best": "replicate"}
+#: What studies ask for besides.
+ASKED = {"top_share", "uneven", "density_error", "size", "row_spread", "spread", "rise", "seconds"}
 #: What a true graph and no held-out entries give.
-GRAPHS = set(METRICS) - {"nmi", "mse_held"}
+GRAPHS = set(METRICS) - {"nmi", "mse_held"} - ASKED
 LABELS = {
     "graph": "er",
     "data": "dependent",
@@ -416,3 +419,56 @@ def test_a_model_without_a_metric_is_not_in_its_summary() -> None:
     table = score_study("fig3", cells, PLAIN)
     assert summarise(table, ["mse_out"])["model"].tolist() == ["kgl"]
     assert summarise(table, ["aps"])["model"].tolist() == ["kgl", "gl"]
+
+
+# ------------------------------------------------------------------------------------ every point
+
+
+def test_a_study_may_want_every_point() -> None:
+    table, plain = table_of(points=True), table_of()
+    every = table[table["selected_by"] == EVERY]
+    assert EVERY == "every"
+    # what is chosen is what it was, and comes first
+    assert table[: len(plain)].equals(plain)
+    assert len(table) == len(plain) + len(every)
+    assert len(every) == 2 * 6 * len(GRAPHS)
+    for metric, name in (("aps", "aps_weights"), ("n_iter", "n_iter"), ("mse_out", "mse_out")):
+        rows = every[every["metric"] == metric].set_index(["replicate", "lam", "psi"])["value"]
+        assert rows.index.is_unique
+        for replicate in range(2):
+            for k in range(6):
+                point = (ARRAYS["grid.lam"][k], ARRAYS["grid.psi"][k])
+                assert rows[(replicate, *point)] == ARRAYS[name][replicate, k]
+    # points at the end of an axis are named here too
+    assert set(every[every["lam"] == 2.0]["at_edge"]) == {""}
+    assert set(every[every["lam"] != 2.0]["at_edge"]) == {"lam"}
+
+
+def test_no_study_has_every_point_unless_it_asks() -> None:
+    for table in (table_of(), table_of(points=False)):
+        assert EVERY not in set(table["selected_by"])
+
+
+def test_every_point_of_a_model_without_signals_has_what_there_is() -> None:
+    every = table_of(NO_SIGNALS, points=True)[lambda t: t["selected_by"] == EVERY]
+    assert set(every["metric"]) == GRAPHS - {"mse_in", "mse_out"}
+    assert len(every) == 2 * 6 * (len(GRAPHS) - 2)
+
+
+def test_every_point_has_the_psi_that_was_found_for_its_density() -> None:
+    found = np.arange(12.0).reshape(2, 6)
+    arrays = {("grid.density" if k == "grid.psi" else k): v for k, v in ARRAYS.items()}
+    every = table_of(arrays | {"psi": found}, points=True)[lambda t: t["selected_by"] == EVERY]
+    rows = every[every["metric"] == "aps"].sort_values(["replicate", "lam", "density"])
+    assert rows["psi"].tolist() == found.ravel().tolist()
+
+
+def test_figures_are_drawn_from_the_chosen_points_alone() -> None:
+    assert summarise(table_of(points=True), ["aps", "density"]).equals(
+        summarise(table_of(), ["aps", "density"])
+    )
+
+
+def test_what_studies_ask_for_is_in_the_table() -> None:
+    extra = {name: np.full((2, 6), 0.5) for name in ASKED}
+    assert set(table_of(ARRAYS | extra)["metric"]) == GRAPHS | ASKED
