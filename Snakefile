@@ -19,7 +19,7 @@ from snakemake.logging import logger
 from snakemake.utils import min_version
 
 from kgl.replication.planning import make_plan
-from kgl.replication.progress import calm, duration, watch
+from kgl.replication.progress import calm, duration, note_start, watch
 
 min_version("9.0")
 
@@ -56,6 +56,7 @@ onstart:
         f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells of {', '.join(PLAN.studies)} -> {OUT}"
     )
     calm(logger)
+    note_start(f"{OUT}/logs/started")
     if workflow.local_exec:
         # Snakemake looks at its queue once a second for every job started so far: after several
         # hundred jobs that takes a core. The limit it is for is meant for clusters.
@@ -81,6 +82,7 @@ rule all:
         f"{OUT}/provenance/{PLAN.name}{PLAN.suffix}.json",
         PLAN.claims,
         list(PLAN.published),
+        list(PLAN.verdict.values()),
 
 
 rule data:
@@ -265,12 +267,18 @@ rule claims:
 rule summary:
     input:
         tables=expand(f"{OUT}/tables/{{study}}.parquet", study=PLAN.studies),
+        # last, since it says how long all took
+        pictures=expand(f"{OUT}/figures/{{study}}.png", study=PLAN.studies),
+        facts=expand(f"{OUT}/tables/facts-{{files}}.parquet", files=PLAN.facts),
     output:
         provenance=f"{OUT}/provenance/{PLAN.name}{PLAN.suffix}.json",
+        captions=f"{OUT}/captions/{PLAN.name}{PLAN.suffix}.json",
+        run=f"{OUT}/run/{PLAN.name}{PLAN.suffix}.json",
+        facts=f"{OUT}/facts/{PLAN.name}{PLAN.suffix}.csv",
         cost=report(
-            f"{OUT}/cost/{PLAN.name}{PLAN.suffix}.csv",
+            f"{OUT}/jobs/{PLAN.name}{PLAN.suffix}.csv",
             category="The run",
-            labels={"table": "cost"},
+            labels={"table": "jobs"},
         ),
     log:
         f"{OUT}/logs/summary.log",
@@ -281,6 +289,8 @@ rule summary:
     params:
         run=PLAN.record,
         benchmarks=PLAN.benchmarks,
+        captions=PLAN.captions,
+        started=f"{OUT}/logs/started",
     script:
         "experiments/summary.py"
 
@@ -313,3 +323,22 @@ rule publish:
         runtime=5,
     script:
         "experiments/publish.py"
+
+
+if PLAN.verdict:
+
+    rule verdict:
+        input:
+            files=list(PLAN.published),
+            src=PLAN.code("verdict"),
+        output:
+            text=PLAN.verdict["text"],
+            page=report(PLAN.verdict["page"], category="Verdict", labels={"shown as": "page"}),
+        log:
+            f"{OUT}/logs/verdict.log",
+        threads: 1
+        resources:
+            mem_mb=1000,
+            runtime=5,
+        script:
+            "experiments/verdict.py"

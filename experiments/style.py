@@ -33,9 +33,29 @@ LABELS = {
     "lam": r"$\lambda$",
     "rho": r"$\rho$",
     "psi": r"$\psi$",
+    "top_share": "weight on the heaviest 5 %",
+    "uneven": "unevenness of weights",
+    "size": "size of the signals",
+    "row_spread": "spread about row means",
+    "spread": "spread about the mean",
+    "n_iter": "outer iterations",
+    "seconds": "seconds per iteration",
+    "observations": r"factor on $\gamma$ of $K_z$",
+    "decimals": "decimals of the weights",
 }
 #: What families of graphs are called in a title; others go by the label of their configuration.
 FAMILIES = {"sbm": "SBM", "er": "ER", "ba": "BA"}
+#: Colours and markers where lines are families; models have theirs in their configurations.
+FAMILY_COLOURS = {"sbm": "#332288", "er": "#2A9D8F", "ba": "#AA3377"}
+FAMILY_MARKERS = {"sbm": "o", "er": "s", "ba": "^"}
+#: Verdicts on claims; the symbols are for those who see no colours.
+VERDICT_COLOURS = {
+    "reproduced": "#0072B2",
+    "partly": "#E69F00",
+    "not reproduced": "#D55E00",
+    "not evaluated": "#BBBBBB",
+}
+VERDICT_SYMBOLS = {"reproduced": "✓", "partly": "◐", "not reproduced": "✗", "not evaluated": "?"}
 
 
 def use() -> None:
@@ -74,6 +94,25 @@ def title(graph: str, labels: dict[str, dict[str, str]], data: str | None = None
         return kind[:1].upper() + kind[1:]
     family = FAMILIES.get(graph, labels["graph"].get(graph, graph))
     return f"{family}, {kind}" if kind else family
+
+
+def model(name: str) -> str:
+    """Write the label of a model, with its kernels as symbols.
+
+    Examples
+    --------
+    >>> model("inverse of K_x")
+    'inverse of $K_x$'
+    """
+    return name.replace("K_x", "$K_x$")
+
+
+def family(graph: str, k: int = 0) -> dict[str, str]:
+    """Return the colour and marker of a family of graphs, the k-th of a figure."""
+    spare = [(c, m) for c, m in zip(("#555555", "#117733", "#88CCEE"), "Dv*", strict=True)]
+    colour, marker = spare[k % len(spare)]
+    known = FAMILY_COLOURS.get(graph, colour), FAMILY_MARKERS.get(graph, marker)
+    return dict(zip(("color", "marker"), known, strict=True))
 
 
 def scientific(value: float) -> str:

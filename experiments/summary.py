@@ -10,4 +10,7 @@ with logged(snakemake.log[0]):
         benchmarks=snakemake.params.benchmarks,
         provenance=snakemake.output.provenance,
         cost=snakemake.output.cost,
+        captions=(snakemake.params.captions, snakemake.output.captions),
+        facts=(list(snakemake.input.facts), snakemake.output.facts),
+        about=(snakemake.params.started, snakemake.output.run),
     )

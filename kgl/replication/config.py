@@ -39,7 +39,7 @@ __all__ = [
 
 #: Groups of ``conf/``, each a directory with one file per option.
 GROUPS = ("protocol", "grid", "graph", "data", "model", "study")
-#: What a file of conf/study can be: a figure, several studies, or one set of them under many readings.
+#: What a file of conf/study can be: a figure, several of them, or several under many readings.
 KINDS = ("study", "collection", "multiverse")
 #: What is written wherever simulated data stand for real ones.
 STANDIN = "SIMULATED STAND-IN"

@@ -23,6 +23,15 @@ __all__ = ["CODE", "EXAMPLE", "SUFFIX", "Cell", "Plan", "Study"]
 
 #: The picture of the README's example.
 EXAMPLE = "readme_stations.png"
+#: What a run says of itself as a whole, and in which format.
+RECORDS = {
+    "provenance": "json",
+    "captions": "json",
+    "run": "json",
+    "jobs": "csv",
+    "facts": "csv",
+    "claims": "csv",
+}
 #: Of the names of what is made from simulated data in place of real ones.
 SUFFIX = f"-{STANDIN.replace(' ', '-')}"
 
@@ -42,6 +51,7 @@ CODE = {
     "real": (
         "kgl/datasets/*.py",
         "kgl/_validation.py",
+        "kgl/metrics.py",
         "kgl/replication/centring.py",
         "kgl/solvers/density_step.py",
         "kgl/solvers/graph_step.py",
@@ -86,7 +96,17 @@ CODE = {
     "score": ("kgl/replication/scoring.py",),
     # what a universe takes besides the code of data, fits, scores and claims
     "universe": ("kgl/replication/universes.py", "kgl/replication/plan*.py"),
-    "facts": ("kgl/datasets/*.py", "kgl/replication/real.py", "kgl/seeding.py"),
+    "verdict": ("kgl/replication/claims/*.py", "kgl/replication/verdict/*"),
+    "facts": (
+        "kgl/datasets/*.py",
+        "kgl/kernels/*.py",
+        "kgl/laplacian.py",
+        "kgl/metrics.py",
+        "kgl/replication/real.py",
+        "kgl/seeding.py",
+        "kgl/solvers/density_step.py",
+        "kgl/solvers/graph_step.py",
+    ),
     "claims": ("kgl/replication/claims/*.py", "kgl/replication/scoring.py"),
     "figure": (
         "experiments/style.py",
@@ -368,17 +388,44 @@ class Plan:
             return {}
         names = [f"{name}.{kind}" for name in self.studies for kind in ("png", "csv")]
         sources = {name: f"{self.directory}/figures/{name}" for name in [*names, EXAMPLE]}
-        for kind, end in (("provenance", "json"), ("claims", "csv")):
+        for kind, end in RECORDS.items():
             path = f"{self.directory}/{kind}/{self.name}{self.suffix}.{end}"
-            if kind == "provenance" or path in self.claims:
+            if (kind != "claims" or self.claims) and (kind != "facts" or self.facts):
                 sources[f"{kind}{self.suffix}.{end}"] = path
         return {f"{self.gallery}/{name}": path for name, path in sources.items()}
+
+    @property
+    def captions(self) -> dict[str, dict[str, Any]]:
+        """Title, caption and number in the paper of every figure."""
+        return {
+            study.name: {
+                "title": study.config["title"],
+                "caption": study.caption,
+                "figure": int(number) if (number := name.removeprefix("fig")).isdigit() else None,
+            }
+            for name, study in self.studies.items()
+        }
+
+    @property
+    def verdict(self) -> dict[str, str]:
+        """Where the verdict is written: a text, tracked for the paper's own run, and a page."""
+        if not self.published or not self.claims:
+            return {}
+        tracked = self.gallery == "figures" and not self.suffix
+        return {
+            "text": "REPLICATION.md"
+            if tracked
+            else f"{self.directory}/REPLICATION{self.suffix}.md",
+            "page": f"{self.directory}/report{self.suffix}.html",
+        }
 
     @property
     def record(self) -> dict[str, Any]:
         """What the run is, for its provenance."""
         cells = {name: digest([cell.data, cell.fit]) for name, cell in self.cells.items()}
         record = {"name": self.run, "overrides": list(self.overrides), "cells": digest(cells)}
+        drawn = [s.settings["protocol"] for s in self.studies.values() if s.settings.get("alpha")]
+        record |= {"protocol": drawn[0]} if drawn else {}
         return record | ({"universes": digest(self.universes)} if self.universes else {})
 
     @property

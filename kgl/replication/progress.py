@@ -1,8 +1,8 @@
 """How far a run is and about how long it still takes.
 
-The files of finished cells (and universes, each a cell here) are counted, so this works whoever makes them: this process, others, or
-a cluster. Cells are weighed by what they are expected to cost; the time per unit of cost is
-measured while the run goes on.
+The files of finished cells (a universe is one, here) are counted, so this works whoever makes them:
+this process, others, or a cluster. Cells are weighed by what they are expected to cost; the time
+per unit of cost is measured while the run goes on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TextIO
 
 from kgl.replication.plan import Plan
 
-__all__ = ["Progress", "calm", "duration", "watch"]
+__all__ = ["Progress", "calm", "duration", "note_start", "watch"]
 
 #: Expected cost of a universe, in the seconds of the costs of cells.
 UNIVERSE = 30.0
@@ -152,6 +152,12 @@ def watch(
 
     threading.Thread(target=run, name="kgl-progress", daemon=True).start()
     return stop
+
+
+def note_start(path: str | Path) -> None:
+    """Write down when a run began, for its record."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text(f"{time.time():.0f}\n", encoding="utf-8")
 
 
 def calm(logger: logging.Logger) -> None:

@@ -15,15 +15,18 @@ import numpy as np
 from kgl import datasets
 from kgl.datasets.files import CorruptDownloadError, search
 from kgl.kernels import RBF, Mixed
-from kgl.laplacian import Array, pairwise_sq_distances
+from kgl.laplacian import Array, edges_from_adjacency, pairwise_sq_distances
+from kgl.metrics import aps
 from kgl.replication.centring import means
 from kgl.replication.config import STANDIN, ConfigError
 from kgl.seeding import stream
 from kgl.simulate import missing_mask
 from kgl.solvers.density_step import density_step
 
-__all__ = ["STANDIN", "choose_source", "facts", "sushi", "swiss", "why_missing"]
+__all__ = ["STANDIN", "WORTH", "choose_source", "facts", "sushi", "swiss", "why_missing"]
 
+#: Of the names of the facts that say what K_x alone knows of the truth.
+WORTH = "K_x alone"
 _UNITS = {"m": 1.0, "km": 1000.0}
 
 
@@ -85,12 +88,10 @@ def swiss(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
         stream(settings["seed"], "swiss", "mask", replicate),
         ensure_observed=options["keep_one"],
     )
-    edges = round(settings["graph"]["density"] * m * (m - 1) / 2)
-    truth, _ = density_step(pairwise_sq_distances(Y)[None], np.zeros(1), edges)
     return {
         "Y": np.where(mask, Y[:n], np.nan),
         "Y_full": Y[:n],
-        "W": truth.weights[0],
+        "W": _learned(Y, settings["graph"]["density"]),
         "K_x": _rbf(options["bandwidth_x"])(altitude / _UNITS[options["unit"]]),
         "K_z": _rbf(data["bandwidth"])(loaded.z["month"].to_numpy()[:n]),
         "names": np.array(loaded.temperature.columns, dtype=str),
@@ -98,6 +99,14 @@ def swiss(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
         "place": loaded.x[["longitude", "latitude"]].to_numpy(),
         "month_mean": loaded.temperature.to_numpy()[:n].mean(axis=1),
     }
+
+
+def _learned(Y: Array, density: float) -> Array:
+    """Return the graph of a given density that GL learns."""
+    m = Y.shape[1]
+    edges = round(density * m * (m - 1) / 2)
+    truth, _ = density_step(pairwise_sq_distances(Y)[None], np.zeros(1), edges)
+    return np.asarray(truth.weights[0])
 
 
 @cache
@@ -154,6 +163,16 @@ def _rbf(bandwidth: str | float, scale: Any = None) -> RBF:
     return RBF(gamma=bandwidth, scale=scale)
 
 
+def _worth(kernel: Array, W: Array) -> list[tuple[str, float, float]]:
+    """Say how much a kernel of the nodes knows of the truth: a graph, or pairs of one group."""
+    pairs = edges_from_adjacency(W)
+    precision = aps(W, np.asarray(kernel), threshold=None)
+    return [
+        (f"{WORTH}: APS", precision, np.nan),
+        (f"{WORTH}: share of true pairs", float((pairs > 0).mean()), np.nan),
+    ]
+
+
 def facts(files: str, source: str) -> list[dict[str, Any]]:
     """Return what a data set is, in numbers, beside what the paper says of it (NaN: nothing)."""
     rows: list[tuple[str, float, float]]
@@ -166,6 +185,8 @@ def facts(files: str, source: str) -> list[dict[str, Any]]:
             ("lowest altitude (m)", altitude.min(), np.nan),
             ("highest altitude (m)", altitude.max(), np.nan),
         ]
+        kernel = _rbf("median_distance")(altitude.to_numpy() / _UNITS["km"])
+        rows += _worth(kernel, _learned(stations.Y.to_numpy(), 0.3))
     else:
         reviews = datasets.load_sushi(source=source, min_rated=0)
         rated = reviews.ratings.notna().sum(axis=1)
@@ -179,6 +200,9 @@ def facts(files: str, source: str) -> list[dict[str, Any]]:
             rows.append((f"reviewers with {k} or more ratings", len(kept), np.nan))
             rows.append((f"sparsity with {k} or more ratings", share, np.nan))
         rows.append(("sparsity", datasets.load_sushi(source=source).sparsity, 0.74))
+        groups = reviews.groups.to_numpy().astype(str)
+        same = (groups[:, None] == groups) & ~np.eye(len(groups), dtype=bool)
+        rows += _worth(_rbf("median_distance")(reviews.attributes), same.astype(float))
     return [
         {"files": files, "source": source, "quantity": name, "value": float(value), "paper": paper}
         for name, value, paper in rows

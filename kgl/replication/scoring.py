@@ -2,8 +2,9 @@
 
 Columns of a table: ``study, graph, data, sweep, level, m, n, noise, missing, model, replicate``,
 the criterion by which the point was chosen (``selected_by``: a metric against the truth,
-``held_out``, or ``every`` for each point of the grid where a study wants them all), the point (``lam, rho, psi`` and whatever else the model has), the axes on whose end
-it lies (``at_edge``), ``metric`` and ``value``.
+``held_out``, or ``every`` for each point of the grid where a study wants them all), the point
+(``lam, rho, psi`` and whatever else the model has), the axes on whose end it lies (``at_edge``),
+``metric`` and ``value``.
 """
 
 from __future__ import annotations

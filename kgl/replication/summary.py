@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import platform
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from kgl._optional import import_optional
 from kgl.replication.records import (
     atomic,
     content_hash,
     load_table,
     provenance,
+    save_csv,
     state_of,
 )
 
@@ -59,17 +65,73 @@ def write_summary(
     benchmarks: Mapping[str, Sequence[str]],
     provenance: str,
     cost: str,
+    captions: tuple[Mapping[str, Any], str],
+    facts: tuple[Sequence[str], str],
+    about: tuple[str, str],
 ) -> None:
-    """Write the provenance of a run (JSON) and what its jobs cost (CSV)."""
-    record = _record(run, tables)
-    with atomic(provenance) as part:
-        part.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    """Write what a run was.
+
+    Parameters
+    ----------
+    run : dict
+        Its name and settings.
+    tables : list of str
+        The tables of its studies.
+    benchmarks : dict
+        Snakemake's benchmark files, by kind of job.
+    provenance, cost : str
+        Where to write what made the tables (JSON), and what the jobs cost (CSV).
+    captions : (dict, str)
+        Those of the figures, and where to write them.
+    facts : (list of str, str)
+        Tables of what the real data sets are, and where to write them as one (CSV).
+    about : (str, str)
+        A file with the time of the start, and where to write the machine and the time (JSON).
+    """
     rows = read_costs(benchmarks)
+    for content, path in (
+        (_record(run, tables), provenance),
+        (dict(captions[0]), captions[1]),
+        (_about(rows, about[0]), about[1]),
+    ):
+        with atomic(path) as part:
+            text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False)
+            part.write_text(text + "\n", encoding="utf-8")
+    pd = import_optional("pandas", "workflow", "the replication")
+    known = [load_table(path)[0] for path in facts[0]]
+    save_csv(facts[1], pd.concat(known, ignore_index=True) if known else pd.DataFrame())
     with atomic(cost) as part, part.open("w", newline="", encoding="utf-8") as stream:
         names = ["job", "jobs", "minutes_in_all", "seconds_longest", "memory_mb_largest"]
         writer = csv.DictWriter(stream, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+
+
+def machine() -> dict[str, Any]:
+    """Return what the machine is, as far as it says."""
+    cpu = platform.processor() or platform.machine()
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        cpu = next((x.partition(":")[2].strip() for x in lines if x.startswith("model name")), cpu)
+    found = {"cores": os.cpu_count(), "cpu": cpu, "platform": platform.platform(terse=True)}
+    with suppress(AttributeError, ValueError, OSError):
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        found["memory_gb"] = round(memory / 2**30)
+    return found
+
+
+def _about(rows: Sequence[Mapping[str, Any]], started: str) -> dict[str, Any]:
+    """Return the machine, how long the jobs took in all, and how long this call of Snakemake."""
+    about: dict[str, Any] = {
+        "machine": machine(),
+        "jobs": sum(row["jobs"] for row in rows),
+        "cpu_seconds": round(60 * sum(row["minutes_in_all"] for row in rows)),
+    }
+    with suppress(OSError, ValueError):
+        begin = float(Path(started).read_text(encoding="utf-8"))
+        about["started"] = time.strftime("%Y-%m-%d %H:%M", time.gmtime(begin))
+        about["wall_seconds"] = round(time.time() - begin)
+    return about
 
 
 def _record(run: Mapping[str, Any], tables: Sequence[str]) -> dict[str, Any]:

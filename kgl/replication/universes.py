@@ -1,8 +1,8 @@
 """The multiverse: the synthetic experiments in a small size, under one reading after another.
 
-A *universe* is one way to read what the paper leaves open: a few overrides. All its cells are small,
-so it is one job: data are drawn, models fitted, points chosen and claims judged in one process, by
-the functions that the rules of the workflow call.
+A *universe* is one way to read what the paper leaves open: a few overrides. All its cells are
+small, so it is one job: data are drawn, models fitted, points chosen and claims judged in one
+process, by the functions that the rules of the workflow call.
 """
 
 from __future__ import annotations

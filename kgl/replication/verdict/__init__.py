@@ -7,8 +7,13 @@ the tracked files at any time, so a test can tell that they are up to date.
 
 from __future__ import annotations
 
+import io
+import subprocess
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 
+from kgl._optional import import_optional
 from kgl.replication.verdict.ledger import differences
 from kgl.replication.verdict.loading import Gallery, load
 
@@ -16,25 +21,28 @@ __all__ = ["Gallery", "differences", "load", "verdict_job"]
 
 
 def verdict_job(
-    directory: str | Path,
+    found: str | Path | Iterable[str | Path],
     markdown: str | Path,
     page: str | Path,
     log: str | Path,
     *,
     strict: bool = False,
+    committed: str | None = None,
 ) -> None:
-    """Write the verdict on a directory of published files, as Markdown and as HTML.
+    """Write the verdict on published files, as Markdown and as HTML.
 
     Parameters
     ----------
-    directory : path
-        Where the published figures and tables are.
+    found : path or iterable of paths
+        Directory of the published figures and tables, or these files.
     markdown, page : path
         What is written.
     log : path
         Of the job.
     strict : bool
         Whether a claim that is not reproduced and has no cause is an error.
+    committed : str, optional
+        The ledger that is tracked, to compare with.
     """
     from kgl.replication.jobs import logged
     from kgl.replication.records import atomic
@@ -42,9 +50,27 @@ def verdict_job(
     from kgl.replication.verdict.page import render as render_page
 
     with logged(log) as report:
-        gallery = load(directory)
+        gallery = load(found)
+        for line in _changes(gallery, committed) if committed else ():
+            report(line)
         for path, render in ((markdown, render_markdown), (page, render_page)):
             text = render(gallery, strict=strict)
             with atomic(path) as part:
                 part.write_text(text, encoding="utf-8", newline="\n")
             report(f"{path}: {len(text) / 1e6:.2f} MB")
+
+
+def _changes(gallery: Gallery, committed: str) -> list[str]:
+    """Compare the ledger with the one that is committed, and say so where a verdict differs."""
+    pd = import_optional("pandas", "workflow", "the replication")
+    shown = subprocess.run(
+        ["git", "show", f"HEAD:{committed}"], capture_output=True, text=True, check=False
+    )
+    if shown.returncode:
+        return [f"no {committed} is committed here: nothing to compare with"]
+    changes = differences(pd.read_csv(io.StringIO(shown.stdout)), gallery.claims)
+    if not changes:
+        return [f"the ledger agrees with the committed {committed}"]
+    print(f"The ledger departs from the committed {committed}:", *changes, sep="\n  ",
+          file=sys.stderr)  # fmt: skip
+    return changes

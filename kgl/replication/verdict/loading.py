@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -87,8 +88,13 @@ class Gallery:
         return text.removeprefix(f"{self.title(study)}. ")
 
 
-def load(directory: str | Path) -> Gallery:
-    """Read a directory of published files.
+def load(found: str | Path | Iterable[str | Path]) -> Gallery:
+    """Read published files.
+
+    Parameters
+    ----------
+    found : path or iterable of paths
+        A directory, or files; those of other formats are not looked at.
 
     Raises
     ------
@@ -96,14 +102,18 @@ def load(directory: str | Path) -> Gallery:
         If there is no ledger (``claims.csv``): without it there is nothing to tell.
     """
     pd = import_optional("pandas", "workflow", "the replication")
-    files, simulated = _files(Path(directory))
+    where = "among the files"
+    if isinstance(found, str | Path):
+        where = f"in {found}"
+        found = Path(found).glob("*")
+    files, simulated = _files(map(Path, found))
     tables = {
         path.stem.removesuffix(STANDIN): _read(pd, path)
         for path in files.values()
         if path.suffix == ".csv"
     }
     if "claims" not in tables:
-        raise FileNotFoundError(f"no claims.csv in {directory}: run the workflow first")
+        raise FileNotFoundError(f"no claims.csv {where}: run the workflow first")
     claims = tables.pop("claims")
     return Gallery(
         claims=claims.assign(note=claims["note"].fillna(""), part=claims["part"].fillna("")),
@@ -122,10 +132,10 @@ def load(directory: str | Path) -> Gallery:
     )
 
 
-def _files(directory: Path) -> tuple[dict[str, Path], list[str]]:
+def _files(found: Iterable[Path]) -> tuple[dict[str, Path], list[str]]:
     """Return files by name without the mark of simulated data, and the studies that have it."""
     files: dict[str, Path] = {}
-    for path in sorted(directory.glob("*")):
+    for path in sorted(found):
         if path.suffix in (".csv", ".png", ".json"):
             name = path.stem.removesuffix(STANDIN) + path.suffix
             if name not in files or not path.stem.endswith(STANDIN):

@@ -9,8 +9,8 @@ from itertools import groupby
 from kgl.replication.claims.causes import CAUSES, Cause
 from kgl.replication.verdict.ledger import Entry, Measured
 from kgl.replication.verdict.loading import Gallery
-from kgl.replication.verdict.paper import DEFAULT, READINGS, TITLE, UNIVERSES
-from kgl.replication.verdict.report import Panel, Report, gather
+from kgl.replication.verdict.paper import READINGS, TITLE, UNIVERSES, WORTH
+from kgl.replication.verdict.report import Report, gather
 from kgl.replication.verdict.tables import Table
 
 __all__ = ["SYMBOLS", "render"]
@@ -44,7 +44,7 @@ def render(
         *_printed(report),
         *_explained(report),
         *_readings(report),
-        *_controls(report.controls),
+        *_controls(report),
         *_run(report),
         _REGENERATE,
     ]
@@ -107,7 +107,7 @@ def _printed(report: Report) -> list[str]:
         return []
     parts = [
         "## The default reading",
-        f"{DEFAULT} How near that is:",
+        f"{_text(report.default)} How near that is:",
         _table(report.printed),
     ]
     if report.printed_values is not None:
@@ -137,11 +137,13 @@ def _readings(report: Report) -> list[str]:
     return ["## Readings", *parts] if parts else []
 
 
-def _controls(controls: Sequence[Panel]) -> list[str]:
-    if not controls:
+def _controls(report: Report) -> list[str]:
+    if not report.controls:
         return []
     parts = ["## Controls", "Comparisons that the paper does not make."]
-    for panel in controls:
+    if report.worth is not None:
+        parts += [f"### {_text(WORTH)}", _table(report.worth), _note(report.worth)]
+    for panel in report.controls:
         standin = "**SIMULATED STAND-IN.** " if panel.simulated else ""
         parts += [f"### {_text(panel.heading)}", f"{standin}{_text(panel.says)}"]
         if panel.table is not None:

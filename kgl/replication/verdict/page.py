@@ -11,7 +11,7 @@ from kgl._optional import import_optional
 from kgl.replication.claims.causes import CAUSES, Cause
 from kgl.replication.verdict.loading import Gallery, Picture
 from kgl.replication.verdict.markdown import SYMBOLS
-from kgl.replication.verdict.paper import DEFAULT, READINGS, TITLE, UNIVERSES
+from kgl.replication.verdict.paper import READINGS, TITLE, UNIVERSES, WORTH
 from kgl.replication.verdict.report import gather
 
 if TYPE_CHECKING:
@@ -39,9 +39,10 @@ def render(
     return environment.get_template("page.html.jinja").render(
         report=report,
         paper=TITLE,
-        default=DEFAULT,
+        default=report.default,
         readings=READINGS,
         universes=UNIVERSES,
+        worth=WORTH,
         symbols=SYMBOLS,
         slug=lambda name: name.replace(" ", "-"),
         source=_source,

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kgl.replication.claims.causes import Cause
-from kgl.replication.verdict import tables
+from kgl.replication.verdict import tables, worth
 from kgl.replication.verdict.ledger import Entry, Explained, entries, explain, verdicts
 from kgl.replication.verdict.loading import Gallery, Picture
 from kgl.replication.verdict.paper import CONTROLS, FIGURES, FURTHER, Shown
-from kgl.replication.verdict.sentences import notice, sentences
+from kgl.replication.verdict.sentences import default_reading, notice, sentences
 from kgl.replication.verdict.tables import Table
 
 __all__ = ["Panel", "Report", "gather"]
@@ -38,6 +38,7 @@ class Report:
     sentences: list[str]
     counts: dict[str, int]
     ledger: list[Entry]
+    default: str
     printed: Table | None
     printed_values: Table | None
     explained: list[Explained]
@@ -48,6 +49,7 @@ class Report:
     matrix: Table | None
     curve: Panel | None
     controls: list[Panel]
+    worth: Table | None
     settings: Table | None
     versions: Table | None
     machine: Table | None
@@ -107,6 +109,7 @@ def gather(
         sentences=sentences(gallery),
         counts=verdicts(gallery.claims),
         ledger=ledger,
+        default=default_reading(gallery),
         printed=tables.printed(gallery),
         printed_values=tables.printed_values(gallery),
         explained=explain(gallery, causes, strict=strict),
@@ -116,6 +119,7 @@ def gather(
         universes=tables.universes(gallery),
         matrix=tables.matrix(gallery),
         curve=curve[0] if curve else None,
+        worth=worth.table(gallery),
         controls=panels((("", one) for one in CONTROLS), tabled=True),
         settings=tables.settings(gallery),
         versions=tables.versions(gallery),
