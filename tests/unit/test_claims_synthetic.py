@@ -367,7 +367,7 @@ def test_claims_about_missing_entries_read_the_levels_that_there_are(name: str) 
         ("N7", (0.25, 2.0)),
         ("N8", (1.0, 2.0)),
         ("M1", (0.0, 0.5)),
-        ("M2", (0.0, 0.9)),
+        ("M2", (0.0, 0.2)),
         ("M2", (0.2, 0.5)),
         ("M3", (0.0, 0.7)),
         ("M3", (0.1, 0.9)),
@@ -399,6 +399,8 @@ def test_what_sizes_need_is_said_as_far_as_it_is_known() -> None:
     parts = CLAIMS["S2"].check(Evidence(sizes({10: 5.0, 20: 55.0, 40: 1920.0}), LABELS))
     assert parts[1].note == "m = 10: at most 10; m = 20: 55; m = 40: more than 300"
     assert parts[1].holds
+    # as bounds: from 10 to 55, and from 55 to 300
+    assert parts[1].value == pytest.approx(5.5, rel=0.02)
     assert not parts[2].holds
     assert parts[2].note == "cannot be told: known for 1 of 3 sizes"
     # beyond the range on the same side nothing is known of any step

@@ -57,8 +57,11 @@ def _a1(tables: Tables) -> list[Part]:
         if table is not None and (table["selected_by"] == "aps").any():
             chosen.append(every(table, metrics, selected_by="aps"))
     if chosen:
-        shares = _within(pd.concat(chosen))
-        parts.append(inside(f"{text}: where APS is best", shares, above=NEARLY_ALL))
+        rows = pd.concat(chosen)
+        note = f"{(rows['metric'] == 'n_iter').sum()} fits"
+        parts.append(
+            inside(f"{text}: where APS is best", _within(rows), above=NEARLY_ALL, note=note)
+        )
     return parts
 
 

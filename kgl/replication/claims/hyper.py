@@ -183,11 +183,9 @@ def _h7(tables: Tables) -> list[Part]:
         raise Lacking(f"no points on both sides of {SMALL:g}")
     mean = mse.values.mean(axis=3).reshape(shape)
     low, rest = mean[:, small].mean(axis=1), mean[:, ~small].mean(axis=1)
-    # with the greatest lam next to nothing is fitted
-    nothing = mse.values[:, -1].mean(axis=(1, 2))
     at = f"psi = {mse.psi[psi]:g}"
     example = f"{at}, lam = {mse.lam[first]:g}, rho = {mse.rho[second]:g}"
-    return [
+    parts = [
         inside(f"{at}: the best lam and rho by MSE and by APS are less than {DECADES:g} decades "
                "apart", np.maximum(*steps), below=DECADES),
         inside(f"{at}: where MSE is least, APS is within {OVERLAP:g} of the greatest",
@@ -196,11 +194,17 @@ def _h7(tables: Tables) -> list[Part]:
                below=OVERLAP),
         inside(f"{example}: MSE is within {LITTLE:g} of itself of the least",
                error[:, named] / error.min(axis=1) - 1, below=LITTLE),
-        inside(f"for lam and rho below {SMALL:g}, MSE is less than {MUCH:g} times what it is with "
-               "the greatest lam, on average", low / nothing, below=MUCH),
         inside(f"MSE is smaller for lam and rho below {SMALL:g} than elsewhere, on average",
                rest - low, above=0.0),
     ]  # fmt: skip
+    if mse.lam[-1] >= OVERLY:  # next to nothing is fitted
+        nothing = mse.values[:, -1].mean(axis=(1, 2))
+        text = (
+            f"for lam and rho below {SMALL:g}, MSE is less than {MUCH:g} times what it is with "
+            f"lam = {mse.lam[-1]:g}, on average"
+        )
+        parts.append(inside(text, low / nothing, below=MUCH))
+    return parts
 
 
 def _some(parts: list[Part], study: str) -> list[Part]:

@@ -60,7 +60,8 @@ def _m1(e: Evidence) -> list[Part]:
 
 def _m2(e: Evidence) -> list[Part]:
     e = _sbm(e)
-    half = _rate(e, 0.5)
+    # beyond where they are said to be good
+    half = nearest(e.levels, 0.5, above=FEW)
     few = [x for x in e.levels if x < FEW]
     where = f"at every missing rate below {FEW:g}"
     parts = []

@@ -89,11 +89,10 @@ def _s2(e: Evidence) -> list[Part]:
     levels = np.array(e.levels)
     found = {m: float(needed(levels, curves[m].to_numpy().mean(axis=0))) for m in sizes}
     known = [m for m in sizes if 0 < found[m] < np.inf]
-    # two sizes that both need less than the least n, or both more than the greatest, tell nothing
-    told = [
-        found[b] / found[a] if found[a] else np.inf
-        for a, b in steps if found[a] != found[b] or 0 < found[a] < np.inf
-    ]  # fmt: skip
+    # Two sizes that both need less than the least n, or both more than the greatest, tell nothing;
+    # otherwise a size beyond the range counts as its end, and the factor is a bound.
+    ends = {m: float(np.clip(n, levels[0], levels[-1])) for m, n in found.items()}
+    told = [ends[b] / ends[a] for a, b in steps if found[a] != found[b] or 0 < found[a] < np.inf]
     least = min(told, default=np.nan)
     parts.append(
         Part(f"the n for an APS of {HIGH:g} is greater at every step of m", least, least, least,
