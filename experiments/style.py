@@ -109,10 +109,11 @@ def model(name: str) -> str:
 
 def family(graph: str, k: int = 0) -> dict[str, str]:
     """Return the colour and marker of a family of graphs, the k-th of a figure."""
-    spare = [(c, m) for c, m in zip(("#555555", "#117733", "#88CCEE"), "Dv*", strict=True)]
-    colour, marker = spare[k % len(spare)]
-    known = FAMILY_COLOURS.get(graph, colour), FAMILY_MARKERS.get(graph, marker)
-    return dict(zip(("color", "marker"), known, strict=True))
+    colour, marker = ("#555555", "#117733", "#88CCEE")[k % 3], "Dv*"[k % 3]  # of other families
+    return {
+        "color": FAMILY_COLOURS.get(graph, colour),
+        "marker": FAMILY_MARKERS.get(graph, marker),
+    }
 
 
 def scientific(value: float) -> str:
