@@ -56,7 +56,8 @@ def default_reading(gallery: Gallery) -> str:
         f"BA attachment {attachment}",
         f"graph steps by {'the exact solver' if fit['solver'] == 'newton' else fit['solver']}",
         f"APS of {score['aps']}",
-        f"the best grid point {'of each replicate' if score['best'] == 'replicate' else 'on average'}",
+        "the best grid point "
+        + ("of each replicate" if score["best"] == "replicate" else "on average"),
     ]
     return f"{DEFAULT} The default reading: {'; '.join(parts)}."
 
