@@ -8,15 +8,18 @@ process, by the functions that the rules of the workflow call.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from kgl._optional import import_optional
 from kgl.replication.claims import judge, to_table
+from kgl.replication.claims.evidence import Lacking
 from kgl.replication.claims.hyper import h1_distance
 from kgl.replication.claims.readings import readings
+from kgl.replication.config import compose
 from kgl.replication.fitting import fit_cell
 from kgl.replication.plan import Plan
-from kgl.replication.planning import make_plan
+from kgl.replication.planning import _refuse_clashes, _refuse_dead_paths, _study
 from kgl.replication.records import digest
 from kgl.replication.scoring import score_study
 from kgl.replication.sources import build
@@ -24,9 +27,23 @@ from kgl.replication.sources import build
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["judge_universe", "run_plan"]
+__all__ = ["judge_universe", "plan_universe", "run_plan"]
 
 Report = Callable[[str], None]
+
+
+def plan_universe(collection: str, overrides: Sequence[str]) -> Plan:
+    """Work out what a collection of studies takes under some overrides.
+
+    They count as the collection's own do, not as those of a user: a study that sweeps over the
+    number of nodes keeps its levels where a reading, or a smoke run, says another number.
+    """
+    top = compose([f"study={collection}"]).values()["study"]
+    settings = (*top.get("overrides", ()), *overrides)
+    studies = {name: _study(name, settings, (), None) for name in top["studies"]}
+    _refuse_clashes(studies)
+    _refuse_dead_paths(studies)
+    return Plan(collection, top.get("run", collection), tuple(overrides), studies, True)
 
 
 def run_plan(plan: Plan, report: Report = lambda _: None) -> dict[str, pd.DataFrame]:
@@ -59,12 +76,14 @@ def judge_universe(
         the run from the values that the paper prints (``h1_distance``).
     """
     pd = import_optional("pandas", "workflow", "the replication")
-    plan = make_plan(collection, list(overrides) or None)
+    plan = plan_universe(collection, overrides)
     tables = run_plan(plan, report)
     labels = plan.ledger["labels"]
     judged = judge(r for r in readings(tables, labels["models"], labels["kinds"]) if r.default)
     rows = to_table(judged)
-    distance = h1_distance(tables["fig12"]) if "fig12" in tables else float("nan")
+    distance = float("nan")
+    with suppress(Lacking):
+        distance = h1_distance(tables.get("fig12"))
     claims = rows.groupby("claim", sort=False)
     return pd.DataFrame(
         {
