@@ -37,6 +37,19 @@ sweep:
 metrics: [aps]
 caption: small
 """
+#: Models that the sweep does not change.
+ONCE = "once:\n  independent: [gl2step]\n  dependent: [kglo, kglagnostic]\n"
+READINGS = """
+title: many
+figure: multiverse.draw
+reduced: little
+universes:
+  default: {setting: default, change: none, overrides: []}
+  other: {setting: seed, change: seed 9, overrides: [seed=9, protocol=summed]}
+caption: >-
+  of   many
+  lines
+"""
 GL = {f"sbm-independent/noise-{level}/gl" for level in (0.0, 1.0)}
 KGL = {f"sbm-dependent/noise-{level}/kgl" for level in (0.0, 1.0)}
 
@@ -86,6 +99,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         clash="studies: [small, seven]\n",
         fine="studies: [small, apart]\n",
         little="studies: [seven]\nrun: little\noverrides: [seed=8, replicates=4]\n",
+        once=SMALL.replace("sweep:", ONCE + "sweep:").replace("[sbm]", "[sbm, er]"),
+        readings=READINGS,
+        many="studies: [small, readings]\nrun: many\noverrides: [replicates=4]\n",
     )
     family = (conf / "graph/er.yaml").read_text(encoding="utf-8")
     (conf / "graph/ring.yaml").write_text(family.replace("family: er", "family: plan_own.ring"))
@@ -309,6 +325,201 @@ def test_studies_that_describe_a_cell_differently_are_refused() -> None:
     apart = {name.replace("dependent/", "dependent-seven/") for name in GL}
     assert set(plan.cells) == GL | KGL | apart
     assert {name for name, cell in plan.cells.items() if cell.data["seed"] == 7} == apart
+
+
+# --------------------------------------------------------------------- models that do not change
+
+
+@pytest.mark.usefixtures("conf")
+def test_models_that_the_sweep_does_not_change_have_one_cell() -> None:
+    study = make_plan("once").studies["once"]
+    single = {
+        f"{graph}-{data}/noise-0.0/{model}"  # at the first level
+        for graph in ("sbm", "er")
+        for data, model in (
+            ("independent", "gl2step"),
+            ("dependent", "kglo"),
+            ("dependent", "kglagnostic"),
+        )
+    }
+    others = GL | KGL | {name.replace("sbm", "er") for name in GL | KGL}
+    names = [cell.name for cell in study.cells]
+    assert len(names) == len(set(names))
+    assert set(names) == others | single
+    assert set(study.styles) == {"gl", "kgl", "gl2step", "kglo", "kglagnostic"}
+    # their data are those of the others at that level
+    by_name = {cell.name: cell for cell in study.cells}
+    for name in single:
+        cell = by_name[name]
+        model = "gl" if "independent" in name else "kgl"
+        assert cell.data == by_name[f"{cell.dataset}/{model}"].data
+        assert cell.labels["level"] == 0.0
+
+
+@pytest.mark.usefixtures("conf")
+def test_a_swept_key_of_a_model_that_is_there_once_is_the_first_level() -> None:
+    plan = make_plan("once", ["study.sweep={data.noise: [0.25, 1.0, 2.0]}", "study.graph=[sbm]"])
+    levels: dict[str, set[float]] = {}
+    for cell in plan.cells.values():
+        levels.setdefault(cell.model, set()).add(cell.data["data"]["noise"])
+    assert levels.pop("gl") == levels.pop("kgl") == {0.25, 1.0, 2.0}
+    assert set(map(frozenset, levels.values())) == {frozenset({0.25})}
+
+
+def test_the_lines_of_the_controls_are_fitted_once() -> None:
+    plan = make_plan("control_kz", ["replicates=2"])
+    count = dict.fromkeys(("handed_dependent", "handed_independent"), 0)
+    for cell in plan.cells.values():
+        count[cell.labels["data"]] += cell.model in ("gl", "kernel")
+    assert count == {"handed_dependent": 2, "handed_independent": 2}
+
+
+# --------------------------------------------------------------------------------- many readings
+
+
+@pytest.mark.usefixtures("conf")
+def test_a_multiverse_has_universes_instead_of_cells() -> None:
+    plan = make_plan("readings")
+    study = plan.studies["readings"]
+    assert study.cells == ()
+    assert (plan.scored, plan.multiverses, plan.cells) == ([], ["readings"], {})
+    assert list(plan.universes) == ["readings/default", "readings/other"]
+    assert {spec["collection"] for spec in plan.universes.values()} == {"little"}
+    assert [spec["overrides"] for spec in plan.universes.values()] == [
+        [],
+        ["seed=9", "protocol=summed"],
+    ]
+    assert plan.universe_files("readings") == [
+        f"results/readings/universes/readings/{name}.parquet" for name in ("default", "other")
+    ]
+    assert study.caption == "many. of many lines"
+    assert not study.simulated
+    assert study.files == []
+    assert plan.title("readings") == "readings: many"
+    assert plan.record["universes"]
+
+
+@pytest.mark.usefixtures("conf")
+def test_overrides_of_a_collection_and_of_a_user_follow_those_of_a_universe() -> None:
+    plan = make_plan("many", ["seed=5"])
+    assert (plan.scored, plan.multiverses) == (["small"], ["readings"])
+    assert [spec["overrides"] for spec in plan.universes.values()] == [
+        ["replicates=4", "seed=5"],
+        ["seed=9", "protocol=summed", "replicates=4", "seed=5"],
+    ]
+    assert set(plan.cells) == GL | KGL
+    assert {(c.data["seed"], c.data["replicates"]) for c in plan.cells.values()} == {(5, 4)}
+    # another run, with other files
+    plain = make_plan("many")
+    assert plain.run == "many" != plan.run
+    assert not set(plain.universe_files("readings")) & set(plan.universe_files("readings"))
+    assert plain.record["universes"] != plan.record["universes"]
+    assert "universes" not in make_plan("small").record
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "again"),
+    [
+        ("study/seven", "seed=7", "seed=6", True),  # a study of the collection
+        ("study/little", "replicates=4", "replicates=5", True),
+        ("protocol/summed", "average: false", "average: true", True),
+        ("model/gl", "options: {}", "options: {tol: 0.5}", True),
+        ("data/independent", "missing: 0.0", "missing: 0.1", True),
+        ("grid/tiny", "lam: [1.0e-2, 1.0]", "lam: [1.0e-2]", True),
+        ("config", "seed: 0", "seed: 1", True),
+        ("study/small", "caption: small", "caption: other", False),  # no study of it
+        ("study/readings", "change: none", "change: nothing", False),
+    ],
+)
+def test_an_edit_of_what_universes_are_made_of_runs_them_again(
+    name: str, old: str, new: str, again: bool, shared: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    copy = Path(shutil.copytree(shared, tmp_path / "conf"))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("KGL_CONF", str(copy))
+    before = make_plan("readings").universes
+    path = copy / f"{name}.yaml"
+    text = path.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    after = make_plan("readings").universes
+    assert list(after) == list(before)
+    for key in before:
+        assert (after[key]["configurations"] != before[key]["configurations"]) is again
+        assert (after[key] != before[key]) is again
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("change: none,", "change: none, seed: 3,", ["seed"]),
+        ("setting: default, ", "", ["setting"]),
+        ("  other:", "  Other:", ["Other"]),
+        ("overrides: []", "overrides: seed=3", ["overrides", "seed=3"]),
+        ("reduced: little", "reduced: little\nmodels: [gl]", ["models"]),
+        ("reduced: little\n", "", ["reduced"]),
+        ("reduced: little", "reduced: lettle", ["conf/study/lettle.yaml does not exist"]),
+        ("multiverse.draw", "multiverse.drew", ["drew", "did you mean 'draw'?"]),
+    ],
+)
+def test_a_multiverse_that_means_nothing_is_refused(
+    old: str, new: str, says: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert READINGS.count(old) == 1
+    copy = copy_conf(tmp_path, little="studies: [fig13]\n", broken=READINGS.replace(old, new))
+    monkeypatch.setenv("KGL_CONF", str(copy))
+    with pytest.raises(ConfigError) as caught:
+        make_plan("broken")
+    for text in says:
+        assert text in str(caught.value)
+
+
+# ---------------------------------------------------------------------- what studies ask of a fit
+
+
+def test_a_number_of_decimals_reaches_the_fit() -> None:
+    (cell,) = make_plan("fig13").cells.values()
+    assert "decimals" not in cell.fit
+    (cell,) = make_plan("fig13", ["protocol.fit.decimals=4"]).cells.values()
+    assert cell.fit["decimals"] == 4
+    (zero,) = make_plan("fig13", ["protocol.fit.decimals=0"]).cells.values()
+    assert zero.fit["decimals"] == 0
+    assert "decimals" not in zero.fit["fit"]  # the solvers know nothing of it
+    swept = make_plan("precision", ["study.graph=[sbm]"]).cells.values()
+    decimals = [cell.fit["decimals"] for cell in swept if cell.model == "kgl"]
+    assert decimals == [15, 8, 7, 6, 5, 4, 3]
+    assert len({cell.name for cell in swept}) == len(decimals) + 3
+
+
+@pytest.mark.parametrize("value", ["-1", "16", "2.5", "many"])
+def test_a_number_of_decimals_that_is_none_is_refused(value: str) -> None:
+    with pytest.raises(ConfigError, match=r"protocol\.fit\.decimals"):
+        make_plan("fig13", [f"protocol.fit.decimals={value}"])
+
+
+def test_whose_tolerances_backends_have_reaches_the_fit() -> None:
+    (cell,) = make_plan("fig13").cells.values()
+    assert cell.fit["fit"]["backend_settings"] == "tight"
+    (cell,) = make_plan("fig13", ["protocol.fit.backend_settings=own"]).cells.values()
+    assert cell.fit["fit"]["backend_settings"] == "own"
+    with pytest.raises(ConfigError, match=r"backend_settings.*'loose'"):
+        make_plan("fig13", ["protocol.fit.backend_settings=loose"])
+
+
+def test_points_and_what_is_kept_are_the_studys() -> None:
+    plan = make_plan("convergence", ["study.graph=[sbm]"])
+    assert plan.score("convergence")["points"] is True
+    assert {tuple(cell.fit["keep"]) for cell in plan.cells.values()} == {("rise",)}
+    other = make_plan("fig2", ["levels.noise=[0.5]"])
+    assert other.score("fig2")["points"] is False
+    assert {tuple(cell.fit["keep"]) for cell in other.cells.values()} == {()}
+
+
+def test_unit_variance_reaches_the_data() -> None:
+    for given, unit in (([], False), (["protocol=unit_variance"], True)):
+        (cell,) = make_plan("fig13", given).cells.values()
+        assert cell.data["graph"]["unit_variance"] is unit
 
 
 # -------------------------------------------------------------------------------------- real data
