@@ -1,4 +1,7 @@
-"""What the words of the paper are taken to mean in numbers: fixed before anything was judged.
+"""What the words of the paper are taken to mean in numbers.
+
+The margins come from the words and from the scale that the printed values give, by people who had
+seen figures of this replication but no verdict; none was changed after a claim had been judged.
 
 A random ranking of pairs has an average precision equal to the density of the true graph, 0.3, and
 a perfect one has 1. The squared error of a graph is relative to that of the empty graph, which
