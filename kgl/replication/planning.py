@@ -30,7 +30,7 @@ from kgl.replication.plan import SUFFIX, Cell, Plan, Study
 from kgl.replication.real import choose_source
 from kgl.replication.records import digest
 
-__all__ = ["make_plan", "single_cell"]
+__all__ = ["make_plan", "plan_universe", "single_cell"]
 
 
 def _overrides(given: Any) -> tuple[str, ...]:
@@ -110,6 +110,20 @@ def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> P
     return Plan(name=study, run=base, overrides=given, studies=studies, collection="studies" in top)
 
 
+def plan_universe(collection: str, overrides: Sequence[str]) -> Plan:
+    """Work out what a collection of studies takes under some overrides.
+
+    They count as the collection's own do, not as those of a user: a study that sweeps over the
+    number of nodes keeps its levels where a reading, or a smoke run, says another number.
+    """
+    top = compose([f"study={collection}"]).values()["study"]
+    settings = (*top.get("overrides", ()), *overrides)
+    studies = {name: _study(name, settings, (), None) for name in top["studies"]}
+    _refuse_clashes(studies)
+    _refuse_dead_paths(studies)
+    return Plan(collection, top.get("run", collection), tuple(overrides), studies, True)
+
+
 def _split_source(given: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
     """Take ``data.source=...`` out of the overrides.
 
@@ -150,6 +164,12 @@ def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...], source: st
     for_cells = [text for text in settings if not text.lstrip("+~").startswith("study.")]
     cells, styles, facts = [], {}, []
     once = config.get("once", {})
+    for kind in once:
+        if kind not in config["models"]:
+            raise ConfigError(
+                f"{composed.file('study')}: study.once names the data {kind!r}, which study.models "
+                f"does not have; valid: {', '.join(config['models'])}"
+            )
     for graph, data in product(config["graph"], config["models"]):
         for model in [*config["models"][data], *once.get(data, [])]:
             groups = [f"graph={graph}", f"data={data}", f"model={model}"]

@@ -16,10 +16,9 @@ from kgl.replication.claims import judge, to_table
 from kgl.replication.claims.evidence import Lacking
 from kgl.replication.claims.hyper import h1_distance
 from kgl.replication.claims.readings import readings
-from kgl.replication.config import compose
 from kgl.replication.fitting import fit_cell
 from kgl.replication.plan import Plan
-from kgl.replication.planning import _refuse_clashes, _refuse_dead_paths, _study
+from kgl.replication.planning import plan_universe
 from kgl.replication.records import digest
 from kgl.replication.scoring import score_study
 from kgl.replication.sources import build
@@ -27,23 +26,9 @@ from kgl.replication.sources import build
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["judge_universe", "plan_universe", "run_plan"]
+__all__ = ["judge_universe", "run_plan"]
 
 Report = Callable[[str], None]
-
-
-def plan_universe(collection: str, overrides: Sequence[str]) -> Plan:
-    """Work out what a collection of studies takes under some overrides.
-
-    They count as the collection's own do, not as those of a user: a study that sweeps over the
-    number of nodes keeps its levels where a reading, or a smoke run, says another number.
-    """
-    top = compose([f"study={collection}"]).values()["study"]
-    settings = (*top.get("overrides", ()), *overrides)
-    studies = {name: _study(name, settings, (), None) for name in top["studies"]}
-    _refuse_clashes(studies)
-    _refuse_dead_paths(studies)
-    return Plan(collection, top.get("run", collection), tuple(overrides), studies, True)
 
 
 def run_plan(plan: Plan, report: Report = lambda _: None) -> dict[str, pd.DataFrame]:
@@ -53,7 +38,7 @@ def run_plan(plan: Plan, report: Report = lambda _: None) -> dict[str, pd.DataFr
     for name, cell in plan.cells.items():
         key = digest(cell.data)
         if key not in arrays:
-            arrays = {key: build(cell.data)}  # the models of a dataset follow one another
+            arrays[key] = build(cell.data)
         fitted[name] = fit_cell(arrays[key], cell.fit)
         report(f"{len(fitted)}/{len(plan.cells)} {name}")
     return {

@@ -17,9 +17,9 @@ from kgl.replication.claims.printed import h1_distance
 from kgl.replication.config import ConfigError
 from kgl.replication.jobs import data_job, fit_job, score_job
 from kgl.replication.plan import Plan
-from kgl.replication.planning import make_plan
+from kgl.replication.planning import make_plan, plan_universe
 from kgl.replication.records import load_table
-from kgl.replication.universes import judge_universe, plan_universe, run_plan
+from kgl.replication.universes import judge_universe, run_plan
 
 ROOT = Path(__file__).parents[2]
 SIZES = """
