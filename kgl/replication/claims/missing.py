@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kgl.laplacian import Array
-from kgl.replication.claims.evidence import Evidence, Part, compare, drop, inside
+from kgl.replication.claims.evidence import Evidence, Lacking, Part, compare, drop, inside
 from kgl.replication.claims.ledger import Claim
 from kgl.replication.claims.questions import most, nearest, ratio, reaches
 from kgl.replication.claims.words import (
@@ -105,6 +105,8 @@ def _about(text: str, values: Array, printed: float, tolerance: float, note: str
 def _m4(e: Evidence) -> list[Part]:
     e = _sbm(e)
     rates = [x for x in e.levels if 0 < x <= _rate(e, STILL)]
+    if not rates:
+        raise Lacking("no missing rate above 0")
     parts = []
     for metric in ("aps", "sse"):
         for model in DEPENDENT:
