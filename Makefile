@@ -73,23 +73,13 @@ check: $(READY) ## Lint, formatting and types
 	"$(BIN)/snakefmt" --check Snakefile
 	$(SNAKEMAKE) --lint
 
-# What must be known of a run: whether simulated data stood for real ones.
-NOTICE = "$(BIN)/python" -c 'import sys; from kgl.replication.planning import make_plan; \
-	print(make_plan(sys.argv[1]).notice, end="")'
-
 # Snakemake's own directory is used for a lock: of two runs in one checkout the second waits for no
 # one and says so. A run that was killed outright (SIGKILL, power) leaves it behind: `make unlock`.
-figures: $(READY) ## Run the whole replication: every figure, its table, and a report page
+figures: $(READY) ## Run the whole replication: every figure, its table, the verdict and a report page
 	$(SNAKEMAKE) --cores $(CORES)
-	@$(SNAKEMAKE) --quiet host --report results/paper/report.html
-	@echo "Figures: figures/*.png (tables beside them). Report: results/paper/report.html"
-	@$(NOTICE) paper
 
 smoke: $(READY) ## The same at a tiny size: every rule and every model, in a minute or two
 	$(SNAKEMAKE) --cores $(CORES) --config study=smoke
-	@$(SNAKEMAKE) --quiet host --report results/smoke/report.html --config study=smoke
-	@echo "Figures: results/smoke/figures. Report: results/smoke/report.html"
-	@$(NOTICE) smoke
 
 compare: $(READY) ## Compare two runs: make compare FIRST=paper SECOND=fig2-1a2b3c4d
 	@test -n "$(FIRST)" -a -n "$(SECOND)" || { \

@@ -1,4 +1,4 @@
-# The replication: data -> fit -> score -> figure -> report.
+# The replication: data -> fit -> score -> figure, claims -> verdict.
 #
 #   conf/                what is run: one file per family, kind of data, model and study
 #   kgl/replication/     what the rules do, as functions that are tested without Snakemake
@@ -10,7 +10,7 @@
 #   snakemake --cores 8                                                     the paper
 #   snakemake --cores 8 --config study=fig2                                 one study of it
 #   snakemake --cores 8 --config study=fig2 'overrides=[replicates=3]'      an ablation, kept apart
-#   snakemake --report report.html                                          a page of it all
+#   snakemake --report workflow.html                                        Snakemake's own page of jobs and files
 
 import sys
 import time
@@ -66,6 +66,8 @@ onstart:
 
 onsuccess:
     print(f"[kgl] run {PLAN.run} done in {duration(time.time() - STARTED)}: {OUT}/figures")
+    if PLAN.verdict:
+        print(f"[kgl] the verdict: {PLAN.verdict['text']}; to read it: {PLAN.verdict['page']}")
     print(PLAN.notice, end="")
 
 
