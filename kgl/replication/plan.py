@@ -9,9 +9,11 @@ its own where anything is overridden. The rules of the Snakefile ask a plan for 
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+from pathlib import Path
 from typing import Any
 
 from kgl.replication.claims.readings import FACTS
@@ -104,6 +106,7 @@ CODE = {
         "kgl/metrics.py",
         "kgl/replication/real.py",
         "kgl/seeding.py",
+        "kgl/simulate.py",
         "kgl/solvers/density_step.py",
         "kgl/solvers/graph_step.py",
     ),
@@ -115,6 +118,25 @@ CODE = {
         "kgl/replication/scoring.py",
     ),
 }
+
+
+#: Where the modules of figures find what only some of them need.
+_SHARED = ("experiments.figures.", "kgl.replication.claims.")
+
+
+def _taken(root: Path, file: str) -> set[str]:
+    """Return the files of shared modules that a module of figures imports, directly or not."""
+    found: set[str] = set()
+    todo = [file] if file.startswith("experiments/") else []
+    while todo:
+        tree = ast.parse((root / todo.pop()).read_text(encoding="utf-8"))
+        modules = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module}
+        for module in (m for m in modules if m.startswith(_SHARED)):
+            name = source_file(f"{module}.any")
+            if name is not None and name not in found:
+                found.add(name)
+                todo.append(name)
+    return found
 
 
 @dataclass(frozen=True)
@@ -240,6 +262,7 @@ class Plan:
             found.relative_to(root).as_posix()
             for pattern in CODE[rule]
             for found in root.glob(pattern)
+            if found.is_file()  # what Python keeps beside its sources is none
         }
         files |= {name for path in paths if "." in path and (name := source_file(path))}
         return sorted(files)
@@ -269,10 +292,11 @@ class Plan:
     def figure_code(self, study: str) -> list[str]:
         """Return the source files that a figure depends on."""
         found = self.studies[study]
-        path = f"experiments.figures.{found.config['figure']}"
-        # those of real data take their curves from the others
-        curves = ["experiments.figures.curves.draw_models"] * bool(found.files)
-        return self.code("figure", "experiments.figures.draw", path, *curves)
+        paths = ("experiments.figures.draw", f"experiments.figures.{found.config['figure']}")
+        files = self.code("figure", *paths)
+        # figures take curves, intervals and the like from one another and from the claims
+        root = conf_dir().parent
+        return sorted({*files, *(name for file in files for name in _taken(root, file))})
 
     def fits(self, study: str) -> list[str]:
         """Return the files of the fits of a study."""
@@ -401,9 +425,9 @@ class Plan:
             study.name: {
                 "title": study.config["title"],
                 "caption": study.caption,
-                "figure": int(number) if (number := name.removeprefix("fig")).isdigit() else None,
+                "figure": int(no) if (no := study.name.removeprefix("fig")).isdigit() else None,
             }
-            for name, study in self.studies.items()
+            for study in self.studies.values()
         }
 
     @property
@@ -425,7 +449,8 @@ class Plan:
         cells = {name: digest([cell.data, cell.fit]) for name, cell in self.cells.items()}
         record = {"name": self.run, "overrides": list(self.overrides), "cells": digest(cells)}
         drawn = [s.settings["protocol"] for s in self.studies.values() if s.settings.get("alpha")]
-        record |= {"protocol": drawn[0]} if drawn else {}
+        if drawn:  # a study may have settings of its own: the one that most of them share
+            record["protocol"] = max(drawn, key=drawn.count)
         return record | ({"universes": digest(self.universes)} if self.universes else {})
 
     @property

@@ -535,6 +535,7 @@ def found_names(tables: dict[str, Any]) -> dict[str, list[str]]:
 
 
 DRAWN, HELD = "as in the figure: chosen by the truth", "chosen by held-out entries"
+SAME = "the same fits, chosen by the truth"
 UNTIED = "APS of untied scores"
 
 
@@ -544,7 +545,7 @@ def test_each_claim_is_judged_under_each_reading() -> None:
     judged = judge(readings(tables, LABELS, {}))
     assert list(found_names(tables)) == list(CLAIMS)
     for name, names in found_names(tables).items():
-        assert names == [DRAWN, HELD, *[UNTIED] * (name != "Y1")]
+        assert names == [DRAWN, HELD, SAME, *[UNTIED] * (name != "Y1")]
     for one in judged:
         assert one.reading.default == (one.reading.name == DRAWN)
         assert one.verdict == "reproduced", (one.claim.name, one.reading.name, one.parts)
@@ -563,8 +564,27 @@ def test_readings_take_their_own_rows() -> None:
         assert verdicts.loc[(name, DRAWN), "verdict"] == "reproduced"
         assert verdicts.loc[(name, UNTIED), "verdict"] != "reproduced"
         assert verdicts.loc[(name, HELD), "verdict"] != "reproduced"
+        assert verdicts.loc[(name, SAME), "verdict"] == "reproduced"
     assert verdicts.loc[("N4", HELD), "verdict"] == "reproduced"
     assert verdicts.loc[("Y1", HELD), "verdict"] == "reproduced"
+
+
+def test_the_same_fits_are_asked_again_where_there_are_held_out_ones_and_only_there() -> None:
+    tables = all_tables()
+    for fair in ("fair_noise", "fair_missing", "fair_sizes"):
+        del tables[fair]
+    assert not {SAME, HELD} & {name for names in found_names(tables).values() for name in names}
+    fair = {"fair_noise": all_tables()["fair_noise"]}
+    assert {tuple(names) for names in found_names(fair).values()} == {(HELD, SAME)}
+    # of the fair fits themselves, chosen by the truth: not those of the figures
+    table = fair["fair_noise"]
+    lost = (table["selected_by"] != "held_out") & (table["metric"] == "aps")
+    fair["fair_noise"] = table.assign(value=table["value"].mask(lost, 0.0))
+    found = to_table(judge(readings(all_tables() | fair, LABELS, {})))
+    verdicts = found.drop_duplicates(["claim", "reading"]).set_index(["claim", "reading"])
+    assert verdicts.loc[("N5", SAME), "verdict"] != "reproduced"
+    for other in (DRAWN, HELD):
+        assert verdicts.loc[("N5", other), "verdict"] == "reproduced"
 
 
 @pytest.mark.parametrize(

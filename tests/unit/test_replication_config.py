@@ -435,6 +435,11 @@ def test_every_study_names_a_figure_or_studies_that_there_are(name: str) -> None
         assert set(study["studies"]) <= set(of("study"))
     else:
         assert callable(resolve(f"experiments.figures.{study['figure']}", what="study.figure"))
+        if "universes" in study:
+            assert study["reduced"] in of("study")
+            assert "studies" in composed_with("study", study["reduced"]).values()["study"]
+            assert [u["overrides"] for u in study["universes"].values()].count([]) == 1
+            return
         assert set(study["graph"]) <= set(of("graph"))
         assert set(study["models"]) <= set(of("data"))
         assert set().union(*study["models"].values()) <= set(of("model"))
@@ -447,7 +452,9 @@ def test_every_model_names_an_estimator_with_the_axes_of_its_grid(name: str) -> 
         assert callable(resolve(model["estimator"], what="model.estimator"))
     else:
         assert tuple(model["grid"]) == MODELS[model["estimator"]].hyperparameters
-        assert model["label"] == model["estimator"]
+        by_solver = "solver" in model["options"]
+        assert model["label"].startswith(model["estimator"])
+        assert (model["label"] == model["estimator"]) == (not by_solver)
 
 
 @pytest.mark.parametrize("name", of("data"))
@@ -478,14 +485,17 @@ def test_a_family_that_is_drawn_has_every_key(key: str) -> None:
 def test_models_can_be_told_apart() -> None:
     models = [composed_with("model", name).values()["model"] for name in of("model")]
     # variants of one estimator may look alike, as long as no figure has two of them
-    looks = {(m["estimator"], m["label"], m["style"]["colour"]) for m in models}
-    assert len(looks) == len({m["estimator"] for m in models}) >= 7
+    own = [m for m in models if "solver" not in m["options"]]  # other ways to a model are apart
+    looks = {(m["estimator"], m["label"], m["style"]["colour"]) for m in own}
+    assert len(looks) == len({m["estimator"] for m in own}) >= 8
     assert len({label for _, label, _ in looks}) == len({c for *_, c in looks}) == len(looks)
     for name in of("study"):
         study = composed_with("study", name).values()["study"]
         for drawn in study.get("models", {}).values():
             chosen = [composed_with("model", model).values()["model"] for model in drawn]
             assert len({model["label"] for model in chosen}) == len(drawn)
+            shown = {(m["style"]["colour"], m["style"]["marker"]) for m in chosen}
+            assert len(shown) == len(drawn)
 
 
 def test_functions_that_are_not_there_are_refused_with_a_remedy() -> None:

@@ -11,9 +11,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from kgl.replication import records
+from kgl.replication import records, summary
+from kgl.replication.progress import note_start
 from kgl.replication.records import digest, save_table
-from kgl.replication.summary import read_costs, write_summary
+from kgl.replication.summary import machine, read_costs, write_summary
 
 HEAD = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
 
@@ -56,14 +57,26 @@ def test_costs_are_added_up_by_kind(benchmarks: dict[str, list[str]]) -> None:
     assert rows["figure"]["minutes_in_all"] == 0.05
 
 
-def write(tmp_path: Path, tables: list[str], benchmarks: dict[str, list[str]]) -> dict[str, Any]:
+CAPTIONS = {"fig1": {"title": "a", "caption": "a. An “edge”.", "figure": 1}}
+
+
+def write(
+    tmp_path: Path,
+    tables: list[str],
+    benchmarks: dict[str, list[str]],
+    facts: tuple[str, ...] = (),
+    started: str = "nowhere",
+) -> dict[str, Any]:
     run = {"name": "mine", "overrides": ["seed=1"], "cells": "abc"}
     write_summary(
         run,
         tables=tables,
         benchmarks=benchmarks,
         provenance=str(tmp_path / "out/provenance.json"),
-        cost=str(tmp_path / "out/cost.csv"),
+        cost=str(tmp_path / "out/jobs.csv"),
+        captions=(CAPTIONS, str(tmp_path / "out/captions.json")),
+        facts=(facts, str(tmp_path / "out/facts.csv")),
+        about=(started, str(tmp_path / "out/run.json")),
     )
     record: dict[str, Any] = json.loads((tmp_path / "out/provenance.json").read_text())
     return record
@@ -104,7 +117,7 @@ def test_the_summary_of_a_run(
     assert found == expected
     assert {"python", "numpy", "scipy", "blas"} <= set(record["code"][1])
 
-    with (tmp_path / "out/cost.csv").open(newline="") as stream:
+    with (tmp_path / "out/jobs.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["job"] for row in rows] == ["fit kgl", "data", "figure"]
     assert rows[0]["minutes_in_all"] == "3.01"
@@ -124,5 +137,87 @@ def test_the_same_run_has_the_same_record(tmp_path: Path, benchmarks: dict[str, 
 
 def test_a_run_without_benchmarks_has_an_empty_table_of_costs(tmp_path: Path) -> None:
     write(tmp_path, [], {})
-    lines = (tmp_path / "out/cost.csv").read_text().splitlines()
+    lines = (tmp_path / "out/jobs.csv").read_text().splitlines()
     assert lines == ["job,jobs,minutes_in_all,seconds_longest,memory_mb_largest"]
+
+
+def test_captions_are_written_as_they_are(tmp_path: Path) -> None:
+    write(tmp_path, [], {})
+    text = (tmp_path / "out/captions.json").read_text(encoding="utf-8")
+    assert json.loads(text) == CAPTIONS
+    assert "An “edge”" in text  # readable, not in escapes
+    assert text.endswith("}\n")
+
+
+def test_facts_of_all_data_sets_are_one_table(tmp_path: Path) -> None:
+    paths = []
+    for files, source in (("swiss", "real"), ("sushi", "simulated")):
+        paths.append(str(tmp_path / f"facts-{files}.parquet"))
+        row = {"files": files, "source": source, "quantity": "items", "value": 3.0, "paper": 4.0}
+        save_table(paths[-1], pd.DataFrame([row]), {})
+    write(tmp_path, [], {}, tuple(paths))
+    found = pd.read_csv(tmp_path / "out/facts.csv")
+    assert list(found["files"]) == ["swiss", "sushi"]
+    assert list(found["source"]) == ["real", "simulated"]
+    write(tmp_path, [], {})  # a run without real data
+    assert (tmp_path / "out/facts.csv").read_text().strip() == ""
+
+
+def test_the_record_of_machine_and_time(
+    tmp_path: Path, benchmarks: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = tmp_path / "logs/started"
+    monkeypatch.setattr("time.time", lambda: 1_000_000.4)
+    note_start(started)
+    assert started.read_text() == "1000000\n"
+    monkeypatch.setattr("time.time", lambda: 1_000_090.0)
+    write(tmp_path, [], benchmarks, started=str(started))
+    about = json.loads((tmp_path / "out/run.json").read_text())
+    assert about["jobs"] == 7
+    assert about["cpu_seconds"] == round(60 * (3.01 + 0.0 + 0.05))
+    assert about["started"] == "1970-01-12 13:46"
+    assert about["wall_seconds"] == 90
+    assert about["machine"] == machine()
+
+
+@pytest.mark.parametrize("content", [None, "", "yesterday"])
+def test_a_run_whose_start_is_not_known_has_no_time(tmp_path: Path, content: str | None) -> None:
+    started = tmp_path / "started"
+    if content is not None:
+        started.write_text(content)
+    write(tmp_path, [], {}, started=str(started))
+    about = json.loads((tmp_path / "out/run.json").read_text())
+    assert set(about) == {"machine", "jobs", "cpu_seconds"}
+    assert (about["jobs"], about["cpu_seconds"]) == (0, 0)
+
+
+def test_a_start_is_noted_anew_by_each_run(tmp_path: Path) -> None:
+    path = tmp_path / "a/b/started"
+    note_start(path)
+    path.write_text("0\n")
+    note_start(str(path))
+    assert float(path.read_text()) > 1e9
+
+
+def test_a_machine_says_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = machine()
+    assert found["cores"] >= 1
+    assert isinstance(found["cpu"], str)
+    assert found["memory_gb"] > 0
+
+    # another system has neither /proc nor sysconf
+    def absent(*_: Any, **__: Any) -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(Path, "read_text", absent)
+    monkeypatch.delattr(summary.os, "sysconf")
+    monkeypatch.setattr(summary.platform, "processor", lambda: "")
+    monkeypatch.setattr(summary.platform, "machine", lambda: "arm64")
+    less = machine()
+    assert less == {"cores": found["cores"], "cpu": "arm64", "platform": found["platform"]}
+
+
+def test_a_processor_is_named_as_linux_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "processor\t: 0\nmodel name\t: Fast: 3 GHz\nmodel name\t: other\n"
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: text)
+    assert machine()["cpu"] == "Fast: 3 GHz"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -10,14 +12,27 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from verdict_files import CLAIMS, NASTY, VERDICTS, curves, ledger, png, publish
+from verdict_files import (
+    CLAIMS,
+    NASTY,
+    PROTOCOL,
+    VERDICTS,
+    curves,
+    dial,
+    facts,
+    ledger,
+    png,
+    publish,
+)
 
+from kgl.kernels import BANDWIDTH_RULES
 from kgl.replication.claims.causes import CAUSES, Cause
 from kgl.replication.verdict import differences, load, markdown, page, verdict_job
 from kgl.replication.verdict.ledger import entries, explain, verdicts
-from kgl.replication.verdict.paper import CONTROLS, FIGURES, FURTHER
-from kgl.replication.verdict.sentences import sentences
+from kgl.replication.verdict.paper import CONTROLS, DEFAULT, FIGURES, FURTHER
+from kgl.replication.verdict.sentences import BANDWIDTHS, default_reading, sentences
 from kgl.replication.verdict.tables import compact
+from kgl.replication.verdict.worth import kept, table
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -86,10 +101,17 @@ def test_five_sentences_are_worked_out_from_the_tables(directory):
     )
     assert "by +0.40 on average over noise levels" in told[1]
     assert "+0.20 on average over missing rates" in told[1]
+    # what is left without the truth is told in the same sentence
+    assert "; with hyperparameters chosen by held-out entries, 3 of 4 claims" in told[1]
+    assert "that can be asked again are reproduced, against 2 when the truth chooses" in told[1]
+    assert told[1].endswith("KGL-N differs from GL in APS by +0.10 on average.")
     assert "APS of 0.800, GL 0.300 and K_x alone 0.850: a difference of +0.50" in told[2]
     assert "beside +0.40 on the paper's data" in told[2]
-    assert "3 of 4 claims that can be asked again are reproduced, against 2" in told[3]
-    assert "by +0.10 on average" in told[3]
+    assert told[3].startswith(
+        "Of the gain of KGL-N over GL in APS, with a K_x that knows as much of the graph as real "
+        "side information does, altitude (Swiss stations): 67% with "
+    )
+    assert "KGL-N is +0.10 from K_x alone; six attributes (sushi): 50% with " in told[3]
     assert "Over 2 readings" in told[4]
     assert "1 to 2 of 3 claims are reproduced (1 under the default)" in told[4]
     assert "1 is reproduced under every reading and 1 under none" in told[4]
@@ -103,14 +125,77 @@ def test_a_loss_is_told_as_a_loss(directory):
 
 @pytest.mark.parametrize(
     ("gone", "number"),
-    [(["fig2", "fig3"], 1), (["control_noise"], 2)],
-    ids=["figures", "control"],
+    [
+        (["control_noise"], 2),
+        (["control_kx"], 3),
+        (["facts"], 3),
+    ],
+    ids=["noise", "kernels", "facts"],
 )
 def test_a_sentence_without_its_table_is_left_out(directory, gone, number):
     whole = sentences(load(directory))
     for name in gone:
         (directory / f"{name}.csv").unlink()
     assert sentences(load(directory)) == whole[:number] + whole[number + 1 :]
+
+
+def test_held_out_choices_are_told_alone_where_the_figures_are_absent(directory):
+    whole = sentences(load(directory))
+    for name in ("fig2", "fig3"):
+        (directory / f"{name}.csv").unlink()
+    found = sentences(load(directory))
+    assert [*found[:1], *found[2:]] == [*whole[:1], *whole[2:]]
+    assert found[1].startswith("With hyperparameters chosen by held-out entries, 3 of 4 claims")
+    assert found[1].lower() in f"with independent observations{whole[1].lower()}"
+
+
+def test_gains_are_told_alone_where_nothing_is_held_out(directory):
+    whole = sentences(load(directory))
+    (directory / "fair_noise.csv").unlink()
+    claims = ledger()
+    claims[claims["default"]].to_csv(directory / "claims.csv", index=False)
+    (_, gained, *_) = sentences(load(directory))
+    assert "held-out" not in gained
+    assert gained == f"{whole[1].partition(';')[0]}."
+
+
+def test_the_default_reading_is_what_the_run_took(directory):
+    assert default_reading(load(directory)) == DEFAULT  # nothing is known of it
+    provenance = {"code": [], "run": {"protocol": PROTOCOL}}
+
+    def told(**changes):
+        protocol = {k: v | changes.get(k, {}) for k, v in PROTOCOL.items()}
+        provenance["run"]["protocol"] = protocol
+        (directory / "provenance.json").write_text(json.dumps(provenance), encoding="utf-8")
+        return default_reading(load(directory)).removeprefix(DEFAULT)
+
+    assert told() == (
+        " The default reading: 20 nodes and 100 observations; K_x = (I + 100 L)^-1; K_z with gamma "
+        "= 1 / median distance; smoothness averaged over observations; density 0.3, uniform "
+        "weights, graphs that need not be connected; SBM of 2 blocks with 5 times as many links "
+        "inside; BA attachment nearest to the density; graph steps by the exact solver; APS of "
+        "weights; the best grid point of each replicate."
+    )
+    other = told(
+        data={"unit_variance": True, "connected": True, "bandwidth": 0.5, "ba_attachment": 4},
+        fit={"average": False, "solver": "cvxpy"},
+        score={"best": "mean"},
+    )
+    for text in (
+        "K_x = (I + 100 L)^-1, scaled so that signals have variance 1;",
+        "K_z with gamma by the rule 0.5;",
+        "smoothness summed over observations;",
+        "connected graphs only;",
+        "BA attachment 4;",
+        "graph steps by cvxpy;",
+        "the best grid point on average.",
+    ):
+        assert text in other
+    assert other in markdown.render(load(directory), {})
+
+
+def test_rules_for_the_bandwidth_that_have_names_exist():
+    assert set(BANDWIDTHS) <= set(BANDWIDTH_RULES)
 
 
 def test_readings_are_told_from_the_ledger_where_there_is_no_multiverse(directory):
@@ -125,6 +210,104 @@ def test_every_study_is_shown_at_most_once_and_the_paper_has_thirteen_figures():
     names = [one.study for one in (*FIGURES.values(), *FURTHER, *CONTROLS)]
     assert len(names) == len(set(names))
     assert [FIGURES[i].study for i in range(1, 14)] == [f"fig{i}" for i in range(1, 14)]
+
+
+# -- what side information is worth ------------------------------------------------------------
+
+
+def test_what_is_left_of_a_gain_is_read_off_between_two_kernels(directory):
+    swiss, sushi = kept(load(directory))
+    assert (swiss.files, swiss.graph, swiss.data) == ("swiss", "sbm", "handed_independent")
+    # APS 0.65 where 0.3 is guessing: half of the way, as the second kernel of the dial
+    assert swiss.worth == pytest.approx(0.5)
+    assert swiss.gain == pytest.approx(0.7 - 0.3)
+    assert swiss.full == pytest.approx(0.9 - 0.3)
+    assert swiss.over_kernel == pytest.approx(0.7 - 0.6)
+    assert swiss.share == pytest.approx(2 / 3)
+    # APS 0.5 where 0.2 is guessing: 0.375, half-way between the kernels of worth 0.25 and 0.5
+    assert sushi.worth == pytest.approx(0.375)
+    assert sushi.gain == pytest.approx((0.5 + 0.7) / 2 - 0.3)
+    assert sushi.over_kernel == pytest.approx((0.5 + 0.7) / 2 - (0.4 + 0.6) / 2)
+
+
+def test_the_order_of_the_dial_does_not_matter(directory):
+    expected = kept(load(directory))
+    dial().sample(frac=1.0, random_state=1).to_csv(directory / "control_kx.csv", index=False)
+    assert kept(load(directory)) == expected
+
+
+def test_less_than_guessing_is_read_off_at_the_end_of_the_dial(directory):
+    known = facts()
+    known.loc[known["quantity"] == "K_x alone: APS", "value"] = 0.1
+    known.to_csv(directory / "facts.csv", index=False)
+    for one in kept(load(directory)):
+        assert one.worth < 0
+        assert one.gain == pytest.approx(0.0)
+
+
+def test_each_family_and_kind_of_data_has_its_own_gl_and_shares_the_kernel_alone(directory):
+    own = dial()
+    # with missing entries the kernel alone is the same, and is not in the table again
+    other = dial(gl=0.1).assign(data="handed_noisy")
+    rows = [own, other[other["model"] != "kernel"], dial(gl=0.5).assign(graph="er")]
+    pd.concat(rows).to_csv(directory / "control_kx.csv", index=False)
+    found = {(one.graph, one.data): one for one in kept(load(directory)) if one.files == "swiss"}
+    gains = {key: round(one.gain, 3) for key, one in found.items()}
+    assert gains == {
+        ("sbm", "handed_independent"): 0.4,
+        ("sbm", "handed_noisy"): 0.6,
+        ("er", "handed_independent"): 0.2,
+    }
+    (told,) = [text for text in sentences(load(directory)) if text.startswith("Of the gain")]
+    # of all families together: (0.4 + 0.2) / (0.6 + 0.4), and 0.6 / 0.8
+    assert "altitude (Swiss stations): 60% with" in told
+    assert "and 75% with" in told
+    shown = table(load(directory))
+    assert len({len(row) for row in (shown.header, *shown.rows)}) == 1
+
+
+@pytest.mark.parametrize("gone", ["control_kx", "facts"])
+def test_without_its_files_nothing_is_said_of_worth(directory, gone):
+    (directory / f"{gone}.csv").unlink()
+    gallery = load(directory)
+    assert kept(gallery) == []
+    assert table(gallery) is None
+    assert "side information" not in " ".join(sentences(gallery))
+
+
+@pytest.mark.parametrize("model", ["gl", "kgln", "kernel"])
+def test_a_dial_without_a_model_says_nothing(directory, model):
+    rows = dial()
+    rows[rows["model"] != model].to_csv(directory / "control_kx.csv", index=False)
+    assert kept(load(directory)) == []
+
+
+@pytest.mark.parametrize("side", ["oracle", "identity"])
+def test_a_dial_without_its_ends_says_nothing(directory, side):
+    rows = dial()
+    rows[rows["level"] != side].to_csv(directory / "control_kx.csv", index=False)
+    assert kept(load(directory)) == []
+
+
+def test_stand_ins_say_nothing_of_the_worth_of_real_side_information(directory):
+    facts("simulated").to_csv(directory / "facts.csv", index=False)
+    assert kept(load(directory)) == []
+    (directory / "facts.csv").rename(directory / "facts-SIMULATED-STAND-IN.csv")
+    assert kept(load(directory)) == []
+    half = pd.concat([facts().query("files == 'swiss'"), facts("simulated")])
+    half.to_csv(directory / "facts.csv", index=False)
+    assert [one.files for one in kept(load(directory))] == ["swiss"]
+
+
+def test_worth_is_shown_in_a_table(directory):
+    shown = table(load(directory))
+    assert shown.header[:3] == ("side information", "worth", "data")
+    assert shown.rows[0][0] == "altitude (Swiss stations)"
+    assert shown.rows[0][1] == "0.50"
+    assert shown.rows[0][3] == "+0.40 of +0.60 (67%); over K_x alone +0.10"
+    assert shown.rows[1][1] in ("0.37", "0.38")
+    for text in (markdown.render(load(directory), {}), page.render(load(directory), {})):
+        assert "+0.40 of +0.60 (67%)" in text
 
 
 # -- causes ------------------------------------------------------------------------------------
@@ -288,6 +471,72 @@ def test_the_job_writes_both(directory, tmp_path):
     assert paths[0].read_text(encoding="utf-8") == markdown.render(gallery)
     assert paths[1].read_text(encoding="utf-8") == page.render(gallery)
     assert "done" in paths[2].read_text(encoding="utf-8")
+
+
+def test_files_can_be_given_one_by_one(directory):
+    whole = load(directory)
+    given = sorted(directory.iterdir(), reverse=True)
+    listed = load([*map(str, given), "elsewhere/notes.txt"])
+    pd.testing.assert_frame_equal(listed.claims, whole.claims)
+    assert list(listed.tables) == list(whole.tables)
+    assert listed.captions == whole.captions
+    assert listed.run == whole.run
+    few = load(directory / name for name in ("claims.csv", "fig2.csv"))
+    assert (list(few.tables), few.pictures, few.run) == (["fig2"], {}, {})
+    with pytest.raises(FileNotFoundError, match=r"no claims\.csv among the files"):
+        load([directory / "fig2.csv"])
+
+
+def test_an_empty_table_is_no_error(directory):
+    (directory / "facts.csv").write_text("\n")  # of a run without real data
+    assert load(directory).table("facts", "files") is None
+
+
+def git(where, *words):
+    names = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    subprocess.run(["git", *names, *words], cwd=where, check=True, capture_output=True)
+
+
+def compare(directory, tmp_path):
+    paths = [tmp_path / name for name in ("R.md", "page.html", "log")]
+    verdict_job(directory, *paths, committed="figures/claims.csv")
+    assert paths[0].exists()
+    return paths[2].read_text(encoding="utf-8")
+
+
+def test_the_job_says_what_departs_from_the_committed_ledger(
+    directory, tmp_path, monkeypatch, capsys
+):
+    assert directory == tmp_path / "figures"
+    git(tmp_path, "init")
+    monkeypatch.chdir(tmp_path)
+    said = "no figures/claims.csv is committed here: nothing to compare with"
+    assert said in compare(directory, tmp_path)
+    git(tmp_path, "add", "figures/claims.csv")
+    git(tmp_path, "commit", "-m", "a")
+    assert "the ledger agrees with the committed figures/claims.csv" in compare(directory, tmp_path)
+    assert capsys.readouterr().err == ""
+    claims = ledger()
+    claims.loc[(claims["claim"] == "M2") & claims["default"], "verdict"] = "reproduced"
+    claims.to_csv(directory / "claims.csv", index=False)
+    assert "M2 was partly, is now reproduced" in compare(directory, tmp_path)
+    assert capsys.readouterr().err == (
+        "The ledger departs from the committed figures/claims.csv:\n"
+        "  M2 was partly, is now reproduced\n"
+    )
+
+
+def test_outside_of_a_repository_there_is_nothing_to_compare_with(directory, tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    monkeypatch.chdir(tmp_path)
+    assert "nothing to compare with" in compare(directory, tmp_path)
+    monkeypatch.setenv("PATH", "")  # nor without git
+    assert "nothing to compare with" in compare(directory, tmp_path)
+
+
+def test_without_a_committed_ledger_git_is_not_asked(directory, tmp_path, monkeypatch):
+    monkeypatch.setattr(subprocess, "run", None)
+    verdict_job(directory, *[tmp_path / name for name in ("R.md", "page.html", "log")])
 
 
 def test_replication_md_is_what_the_tracked_files_say():

@@ -17,9 +17,11 @@ import pandas as pd
 import pytest
 from matplotlib.image import imread
 
+from kgl.replication.claims import ALL
 from kgl.replication.config import compose
 from kgl.replication.planning import make_plan
 from kgl.replication.records import load_arrays, load_table
+from kgl.replication.verdict import load, markdown, page
 
 SMOKE = "study=smoke"
 #: As the copies make it, which have no real data.
@@ -28,6 +30,9 @@ OUT = PLAN.directory
 MODELS = {"gl", "gl2step", "kgln", "kglo", "kgl", "kglagnostic"}
 FITS = frozenset(f"{OUT}/fits/{name}.npz" for name in PLAN.cells)
 DATA = frozenset(f"{OUT}/data/{name}.npz" for name in PLAN.datasets)
+UNIVERSES = frozenset(f"{OUT}/universes/{name}.parquet" for name in PLAN.universes)
+#: Rules that gather results.
+GATHER = {"claims", "summary", "publish", "verdict", "example"}
 #: The settings of the smoke run, so that one study of it can be run by itself.
 SMALL = compose([SMOKE]).values()["study"]["overrides"]
 
@@ -44,19 +49,22 @@ def fits(*names):
 def pending(checkout):
     """Outputs of the jobs that a run would take, by rule; tables and figures by their study.
 
-    What gathers results (`claims`, `summary`, `publish`, `example`) is checked here: it follows
-    the rest.
+    What gathers results (`claims`, `summary`, `publish`, `verdict`, `example`) is checked here: it
+    follows the rest. Universes are gathered by `multiverse`, whose table is one of a study.
     """
     found = defaultdict(set)
     for job in checkout.pending(SMOKE):
-        short = job.rule in ("score", "figure")
+        short = job.rule in ("score", "multiverse", "figure", "facts")
         found[job.rule] |= {Path(path).stem if short else path for path in job.outputs}
-    gathered = {rule for rule in found if rule in ("claims", "summary", "publish", "example")}
-    assert ("summary" in gathered) == ("score" in found)
+    tables = found.get("score", set()) | found.get("multiverse", set()) | found.get("facts", set())
     judged = {Path(path).stem for path in PLAN.judged.values()}
-    assert ("claims" in gathered) == bool(judged & found.get("score", set()))
-    assert ("publish" in gathered) == bool(found.keys() & {"figure", "example"})
-    return {rule: outputs for rule, outputs in found.items() if rule not in gathered}
+    assert ("multiverse" in found) == ("universe" in found)
+    # the summary also has the captions and what the pictures cost
+    assert ("summary" in found) == bool(tables or found.get("figure"))
+    assert ("claims" in found) >= bool(judged & tables)
+    assert ("publish" in found) == bool(found.keys() & {"figure", "claims", "summary", "example"})
+    assert ("verdict" in found) >= ("publish" in found)
+    return {rule: outputs for rule, outputs in found.items() if rule not in GATHER}
 
 
 # -- one whole run ------------------------------------------------------------------------------
@@ -72,7 +80,7 @@ def test_the_copy_runs_its_own_code(smoke):
 
 
 def test_every_rule_ran(smoke):
-    rules = re.findall(r"^rule (\w+):", (smoke.root / "Snakefile").read_text(), re.MULTILINE)
+    rules = re.findall(r"^ *rule (\w+):", (smoke.root / "Snakefile").read_text(), re.MULTILINE)
     logs = smoke.root / OUT / "logs"
     names = {path.relative_to(logs).parts[0].removesuffix(".log") for path in logs.rglob("*.log")}
     ran = {name.partition("-")[0] for name in names}  # facts-swiss
@@ -86,6 +94,11 @@ def test_all_models_are_in_the_tables(smoke):
         name: load_table(smoke.root / OUT / f"tables/{name}.parquet")[0] for name in PLAN.studies
     }
     assert set(tables["fig2"]["model"]) == set(tables["fig3"]["model"]) == MODELS
+    assert [name for name in tables if name not in PLAN.scored] == ["multiverse_tiny"]
+    universes = tables.pop("multiverse_tiny")
+    assert list(universes["reading"].unique()) == ["default", "summed"]
+    assert universes.loc[universes["reading"] == "default", "default"].all()
+    assert {"N1", "M1", "S1", "H1", "A1"} <= set(universes["claim"])
     for name, table in tables.items():
         assert set(table["study"]) == {name}
         assert set(table["replicate"]) == {0, 1}
@@ -108,8 +121,44 @@ def test_the_run_says_where_it_comes_from(smoke):
     record = json.loads(path.read_text(encoding="utf-8"))
     assert record["run"]["name"] == "smoke"
     assert set(record["tables"]) == set(PLAN.studies)
-    cost = pd.read_csv(smoke.root / OUT / f"cost/{name}.csv")
-    assert cost["jobs"].sum() == len(PLAN.cells) + len(PLAN.datasets) + len(PLAN.studies)
+    protocol = record["run"]["protocol"]["data"]
+    assert (protocol["m"], protocol["n"]) == (8, 12)
+    cost = pd.read_csv(smoke.root / OUT / f"jobs/{name}.csv")
+    jobs = len(PLAN.cells) + len(PLAN.datasets) + len(PLAN.scored) + len(PLAN.universes)
+    assert cost["jobs"].sum() == jobs
+    about = json.loads((smoke.root / OUT / f"run/{name}.json").read_text(encoding="utf-8"))
+    assert about["jobs"] == jobs
+    assert 0 < about["wall_seconds"] < 3600
+    assert about["machine"]["cores"] >= 1
+    captions = json.loads((smoke.root / OUT / f"captions/{name}.json").read_text(encoding="utf-8"))
+    assert captions == PLAN.captions
+    facts = pd.read_csv(smoke.root / OUT / f"facts/{name}.csv")
+    assert set(facts["files"]) == {"swiss", "sushi"}
+    assert set(facts["source"]) == {"simulated"}
+
+
+def test_the_gallery_has_what_the_plan_says_and_no_more(smoke):
+    gallery = smoke.root / OUT / "gallery"
+    assert {f"{OUT}/gallery/{path.name}" for path in gallery.iterdir()} == set(PLAN.published)
+    for shown, made in PLAN.published.items():
+        assert (smoke.root / shown).read_bytes() == (smoke.root / made).read_bytes()
+    assert not (smoke.root / "figures").exists()
+    assert not (smoke.root / "REPLICATION.md").exists()
+
+
+def test_the_verdict_is_what_the_gallery_says(smoke):
+    gallery = load(smoke.root / OUT / "gallery")
+    text = (smoke.root / PLAN.verdict["text"]).read_text(encoding="utf-8")
+    assert text == markdown.render(gallery)
+    assert "SIMULATED STAND-IN: " in text
+    assert "8 nodes and 12 observations" in text
+    shown = (smoke.root / PLAN.verdict["page"]).read_text(encoding="utf-8")
+    assert shown == page.render(gallery)
+    fetched = Fetched()
+    fetched.feed(shown)
+    assert not [address for address in fetched.addresses if not address.startswith("#")]
+    # stand-ins show nothing about the worth of real side information
+    assert "Of the gain of KGL-N over GL" not in text
 
 
 class Fetched(HTMLParser):
@@ -162,7 +211,11 @@ def test_an_edited_model_reruns_its_own_cells(finished):
     finished.replace("conf/model/kglo.yaml", "lam: ${grid.lam}", "lam: [0.03, 3.0]")
     mine, concerned = fits("kglo"), studies_with(lambda cell: cell.model == "kglo")
     assert {"fig2", "fig3", "fig4", f"fig6{SUFFIX}"} <= concerned < EVERY
-    assert pending(finished) == {"fit": mine, "score": concerned, "figure": concerned}
+    many = set(PLAN.multiverses)  # its universes have every model
+    assert pending(finished) == {
+        "fit": mine, "score": concerned, "figure": concerned | many,
+        "universe": UNIVERSES, "multiverse": many,
+    }  # fmt: skip
     # and so it does
     before = finished.files(f"{OUT}/fits") | finished.files(f"{OUT}/data")
     tables = finished.files(f"{OUT}/tables")
@@ -170,17 +223,29 @@ def test_an_edited_model_reruns_its_own_cells(finished):
     after = finished.files(f"{OUT}/fits") | finished.files(f"{OUT}/data")
     assert {path for path in after if after[path] != before[path]} == mine
     changed = {p for p, content in finished.files(f"{OUT}/tables").items() if content != tables[p]}
-    assert {Path(path).stem for path in changed} == concerned
+    assert {Path(path).stem for path in changed} == concerned | many
     table, _ = load_table(finished.root / OUT / "tables/fig2.parquet")
     assert set(table.loc[table["model"] == "kglo", "lam"]) <= {0.03, 3.0}
 
 
-EVERY = set(PLAN.studies)
+EVERY = set(PLAN.scored)
+MANY = set(PLAN.multiverses)
+AGAIN = {"universe": UNIVERSES, "multiverse": MANY}
+FACTS = {f"facts-{name}" for name in PLAN.facts}
 REAL = {name for name, study in PLAN.studies.items() if study.files}
 SUFFIX = "-SIMULATED-STAND-IN"
 REAL_DATA = frozenset(path for path in DATA if SUFFIX in path)
-CURVES = {name for name, s in PLAN.studies.items() if s.config["figure"].startswith("curves.")}
-MAPS = {name for name, s in PLAN.studies.items() if s.config["figure"].startswith("maps.")}
+
+
+def drawn_by(*modules):
+    """Names of the studies whose figures are functions of some modules."""
+    figures = {name: study.config["figure"] for name, study in PLAN.studies.items()}
+    return {name for name, figure in figures.items() if figure.partition(".")[0] in modules}
+
+
+CONTROLLED = frozenset(
+    f"{OUT}/data/{name}.npz" for name, s in PLAN.datasets.items() if "controls" in s["make"]
+)
 
 
 def studies_with(wanted):
@@ -191,27 +256,70 @@ def studies_with(wanted):
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        # figures of real data take their curves from there
-        ("experiments/figures/curves.py", {"figure": CURVES | REAL}),
-        ("experiments/figures/maps.py", {"figure": MAPS}),
-        ("experiments/style.py", {"figure": EVERY}),
-        ("kgl/replication/scoring.py", {"score": EVERY, "figure": EVERY}),
+        # many figures take their axes from there
+        (
+            "experiments/figures/curves.py",
+            {"figure": drawn_by("curves", "real", "controls", "limits", "fair")},
+        ),
+        ("experiments/figures/maps.py", {"figure": drawn_by("maps")}),
+        ("experiments/style.py", {"figure": EVERY | MANY}),
+        ("kgl/replication/scoring.py", {"score": EVERY, "figure": EVERY | MANY, **AGAIN}),
         (
             "kgl/solvers/graph_step.py",
             # a step of it makes the truth of the Swiss data
-            {"data": REAL_DATA, "fit": FITS, "score": EVERY, "figure": EVERY},
+            {
+                "data": REAL_DATA,
+                "fit": FITS,
+                "score": EVERY,
+                "figure": EVERY | MANY,
+                "facts": FACTS,
+                **AGAIN,
+            },
         ),
-        ("kgl/simulate.py", {"data": DATA, "fit": FITS, "score": EVERY, "figure": EVERY}),
+        (
+            "kgl/simulate.py",
+            {
+                "data": DATA,
+                "fit": FITS,
+                "score": EVERY,
+                "figure": EVERY | MANY,
+                "facts": FACTS,
+                **AGAIN,
+            },
+        ),
+        (
+            "kgl/replication/controls.py",
+            {
+                "data": CONTROLLED,
+                "fit": {
+                    f
+                    for f in FITS
+                    if f"{Path(f).parent}.npz".replace("/fits/", "/data/") in CONTROLLED
+                },
+                "score": drawn_by("controls"),
+                "figure": drawn_by("controls"),
+            },
+        ),
+        ("kgl/replication/universes.py", {"figure": MANY, **AGAIN}),
+        # claims are judged in universes too, and controls take their intervals from there
+        ("kgl/replication/claims/evidence.py", {"figure": MANY | drawn_by("controls"), **AGAIN}),
+        ("kgl/replication/verdict/worth.py", {}),
+        ("kgl/replication/verdict/page.css", {}),
     ],
 )
 def test_edited_code_reruns_what_it_decides(path, expected, finished):
     finished.append(path)
     assert pending(finished) == expected
+    if "verdict" in path:
+        assert [job.rule for job in finished.pending(SMOKE)] == ["verdict"]
 
 
 def test_a_new_colour_redraws(finished):
     finished.replace("conf/model/kglo.yaml", "#009E73", "#117733")
-    assert pending(finished) == {"figure": studies_with(lambda cell: cell.model == "kglo")}
+    # universes follow the files that they are made of as a whole
+    found = pending(finished)
+    assert found.pop("figure") == studies_with(lambda cell: cell.model == "kglo") | MANY
+    assert found == AGAIN
 
 
 def test_new_settings_of_the_data_reach_the_fits(finished):
@@ -220,12 +328,15 @@ def test_new_settings_of_the_data_reach_the_fits(finished):
     touched = {
         name: cell
         for name, cell in PLAN.cells.items()
-        if cell.labels["data"] == "dependent" and "/noise-" not in name
+        if cell.labels["data"] in ("dependent", "handed_dependent") and "/noise-" not in name
     }
     found = pending(finished)
     assert found["data"] == {f"{OUT}/data/{cell.dataset}.npz" for cell in touched.values()}
     assert found["fit"] == {f"{OUT}/fits/{name}.npz" for name in touched}
-    assert found["score"] == EVERY - {"fig2"} - REAL
+    concerned = studies_with(lambda cell: cell.name in touched)
+    assert {"fig3", "fig5", "fig13", "control_kz"} <= concerned
+    assert not concerned & ({"fig2", "control_kx"} | REAL)
+    assert found["score"] == concerned
 
 
 # -- real data ----------------------------------------------------------------------------------
@@ -242,7 +353,8 @@ def test_a_stand_in_says_so_wherever_it_is_met(smoke):
         numbers = pd.read_csv(smoke.root / OUT / f"figures/{name}.csv")
         assert set(numbers["source"]) == {"SIMULATED STAND-IN"}
     # and nothing of theirs has the name of what is real
-    words = ("swiss", "sushi", "fig6", "fig7", "claims", "facts")
+    words = ("swiss", "sushi", "fig6", "fig7", "REPLICATION", "report")
+    words += ("claims/", "facts/", "captions/", "run/", "jobs/", "provenance/")
     for path in (path for path in (smoke.root / OUT).rglob("*") if path.is_file()):
         name = path.relative_to(smoke.root / OUT).as_posix()
         assert SUFFIX in name or not any(word in name for word in words), name
@@ -264,9 +376,17 @@ def test_no_claim_is_evaluated_on_a_stand_in(smoke):
     (path,) = PLAN.claims
     assert SUFFIX in path
     claims = pd.read_csv(smoke.root / path)
-    assert set(claims["claim"]) == {"W1", "W2", "W3", "W4", "U1", "U2", "U3"}
-    assert set(claims["verdict"]) == {"not evaluated"}
-    assert claims[["value", "holds"]].isna().all(axis=None)
+    # A3 is about times and H6 about rho: the smoke run has neither study
+    assert set(claims["claim"]) == {claim.name for claim in ALL} - {"A3", "H6"}
+    real = claims["claim"].str[0].isin(["W", "U"])
+    assert set(claims.loc[real, "verdict"]) == {"not evaluated"}
+    assert claims.loc[real, ["value", "holds"]].isna().all(axis=None)
+    # the others are judged, unless the small run lacks a family or level
+    others = claims[~real]
+    judged = others[others["verdict"] != "not evaluated"]
+    assert {"N", "Y", "H", "A"} <= set(judged["claim"].str[0])
+    assert judged["holds"].notna().all()
+    assert others.loc[others["verdict"] == "not evaluated", "holds"].isna().all()
 
 
 def test_points_are_chosen_by_held_out_entries_and_graphs_have_their_density(smoke):

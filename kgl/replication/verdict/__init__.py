@@ -63,12 +63,12 @@ def verdict_job(
 def _changes(gallery: Gallery, committed: str) -> list[str]:
     """Compare the ledger with the one that is committed, and say so where a verdict differs."""
     pd = import_optional("pandas", "workflow", "the replication")
-    shown = subprocess.run(
-        ["git", "show", f"HEAD:{committed}"], capture_output=True, text=True, check=False
-    )
-    if shown.returncode:
+    command = ["git", "show", f"HEAD:{committed}"]
+    try:
+        shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):  # no git, no repository, or no such file
         return [f"no {committed} is committed here: nothing to compare with"]
-    changes = differences(pd.read_csv(io.StringIO(shown.stdout)), gallery.claims)
+    changes = differences(pd.read_csv(io.StringIO(shown)), gallery.claims)
     if not changes:
         return [f"the ledger agrees with the committed {committed}"]
     print(f"The ledger departs from the committed {committed}:", *changes, sep="\n  ",

@@ -114,13 +114,16 @@ def table(gallery: Gallery) -> Table | None:
     families = list(dict.fromkeys(one.graph for one in found))
     rows = []
     for files, data in dict.fromkeys((one.files, one.data) for one in found):
-        mine = [one for one in found if (one.files, one.data) == (files, data)]
-        cells = [
-            f"{one.gain:+.2f} of {one.full:+.2f} ({one.share:.0%}); over K_x alone "
+        mine = {one.graph: one for one in found if (one.files, one.data) == (files, data)}
+        cells = {
+            graph: f"{one.gain:+.2f} of {one.full:+.2f} ({one.share:.0%}); over K_x alone "
             f"{one.over_kernel:+.2f}"
-            for one in mine
-        ]
-        rows.append((SETS[files], f"{mine[0].worth:.2f}", label(data), *cells))
+            for graph, one in mine.items()
+        }
+        worth = next(iter(mine.values())).worth
+        # a family may lack a kind of data
+        shown = (cells.get(graph, "") for graph in families)
+        rows.append((SETS[files], f"{worth:.2f}", label(data), *shown))
     note = (
         "Worth: how far the APS of K_x alone is on the way from guessing to 1. Cells: gain of "
         "KGL-N over GL in APS with a K_x of that worth, of the gain with the paper's K_x, read off "
