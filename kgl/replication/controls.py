@@ -9,7 +9,8 @@ handed are others. ``data.options`` says which:
 ``side``          what ``K_x`` is made from: ``oracle`` (the paper's), ``rewired-0.25`` (the graph
                   with a quarter of its edges moved to random pairs), ``covariates-1`` (an RBF
                   kernel of covariates that are smooth over the graph, with noise of that variance
-                  relative to theirs), ``unrelated`` (another graph of the family), ``identity``
+                  relative to theirs), ``unrelated`` (another graph of the family, its nodes
+                  shuffled), ``identity``
 ``covariates``    how many of them
 ``observations``  ``K_z``: ``identity``, or a factor on the gamma of the RBF of the time stamps
 ================  =================================================================================
@@ -107,7 +108,9 @@ def node_kernel(
             family, m, rng("unrelated"), density=graph["density"], weights=graph["weights"],
             connected=graph["connected"], **graph["options"],
         )  # fmt: skip
-        return _kernel_of(other, graph)
+        # nodes are shuffled, or blocks and hubs would be where they are in the true graph
+        order = rng("shuffled").permutation(m)
+        return _kernel_of(other[np.ix_(order, order)], graph)
     if kind + dash == "rewired-":
         moved = rewired(W, level, rng("rewired"))
         return _kernel_of(moved, graph)

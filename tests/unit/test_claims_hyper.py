@@ -462,7 +462,7 @@ def test_a_metric_that_is_not_there_is_asked_for_by_name() -> None:
 
 # ----------------------------------------------------------------------------------------- readings
 
-DRAWN, UNTIED = "as in the figure: points of the grid", "APS of untied scores"
+DRAWN, UNTIED = "as in the figure: points of the grid", "APS of untied scores, at the same points"
 
 
 def test_each_claim_is_judged_under_each_reading() -> None:

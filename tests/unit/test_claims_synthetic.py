@@ -536,7 +536,7 @@ def found_names(tables: dict[str, Any]) -> dict[str, list[str]]:
 
 DRAWN, HELD = "as in the figure: chosen by the truth", "chosen by held-out entries"
 SAME = "the same fits, chosen by the truth"
-UNTIED = "APS of untied scores"
+UNTIED = "APS of untied scores, at the same points"
 
 
 def test_each_claim_is_judged_under_each_reading() -> None:

@@ -35,7 +35,7 @@ _POINTS = {
     "H2": ("limits_psi",),
     "H3": ("limits_psi",),
     "H4": ("fig13",),
-    "H5": ("limits_lam", "fig13"),
+    "H5": ("limits_lam",),
     "H6": ("limits_rho",),
     "H7": ("fig13",),
     "A1": ("convergence",),
@@ -59,7 +59,7 @@ _METRICS = ("aps", "sse", "nmi", "mse_out")
 _DRAWN = "as in the figure: chosen by the truth"
 _HELD = "chosen by held-out entries"
 _SAME = "the same fits, chosen by the truth"
-_UNTIED = "APS of untied scores"
+_UNTIED = "APS of untied scores, at the same points"
 
 
 def scores(

@@ -93,10 +93,13 @@ def _s2(e: Evidence) -> list[Part]:
     # otherwise a size beyond the range counts as its end, and the factor is a bound.
     ends = {m: float(np.clip(n, levels[0], levels[-1])) for m, n in found.items()}
     told = [ends[b] / ends[a] for a, b in steps if found[a] != found[b] or 0 < found[a] < np.inf]
-    least = min(told, default=np.nan)
+    least = min(told) if len(told) == len(steps) else np.nan
+    untold = f"cannot be told for {len(steps) - len(told)} of {len(steps)} steps; " * (
+        len(told) < len(steps)
+    )
     parts.append(
         Part(f"the n for an APS of {HIGH:g} is greater at every step of m", least, least, least,
-             bool(told) and least > 1, _needs(found, levels))
+             least > 1, untold + _needs(found, levels))
     )  # fmt: skip
 
     text = (
