@@ -122,10 +122,11 @@ def multiverse_job(
         parts = []
         for (name, about), (table, _) in zip(universes.items(), loaded, strict=True):
             known = {"reading": name, "setting": about["setting"], "change": about["change"]}
-            parts.append(table.assign(**known, default=not about["overrides"]))
+            base = about.get("base", next(iter(universes)))
+            parts.append(table.assign(**known, default=not about["overrides"], base=base))
             report(f"{name}: {(table['verdict'] == 'reproduced').sum()} reproduced")
         table = pd.concat(parts, ignore_index=True)
-        first = ["reading", "setting", "change", "default"]
+        first = ["reading", "setting", "change", "default", "base"]
         made_by = distinct([state_of(record) for _, record in loaded])
         settings = {"universes": {k: dict(v) for k, v in universes.items()}, "made_by": made_by}
         save_table(output, table[first + [c for c in table if c not in first]], settings)

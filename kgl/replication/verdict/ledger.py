@@ -138,11 +138,15 @@ def _readings(gallery: Gallery, entry: Entry) -> dict[str, _Tried]:
     many = gallery.table("multiverse", "reading", "claim", "verdict", "default")
     if many is not None:
         rows = many[many["claim"] == entry.claim]
-        is_default = rows["default"].astype(bool)
-        # runs of the multiverse are small: they are compared with the default in the same size
-        base = next(iter(rows[is_default]["verdict"]), entry.verdict)
-        other = [f"{base} under the default in this size"] if base != entry.verdict else []
-        for _, row in rows[~is_default].iterrows():
+        verdicts = dict(zip(rows["reading"], rows["verdict"], strict=True))
+        default = next(iter(rows[rows["default"].astype(bool)]["reading"]), None)
+        for _, row in rows.iterrows():
+            # runs of the multiverse are small: they are compared with one in the same size
+            same = row.get("base", default)
+            if row["reading"] in (default, same):
+                continue
+            base = str(verdicts.get(same, entry.verdict))
+            other = [f"{base} under the default in this size"] if base != entry.verdict else []
             verdict = str(row["verdict"])
             held = [f"{row['held']:.0f} of {row['parts']:.0f} parts hold"] if "held" in row else []
             tail = f" ({'; '.join(held + other)})" if held + other else ""

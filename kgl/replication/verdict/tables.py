@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kgl.replication.claims.ledger import VERDICTS
 from kgl.replication.verdict.loading import Gallery
 
@@ -104,7 +106,11 @@ def compact(frame: pd.DataFrame, *, most: int = 60, metric: str = "aps") -> Tabl
         wide = _rows(frame)
         if wide > most and (frame["metric"] == metric).any():
             frame = frame[frame["metric"] == metric]
-    if _rows(frame) > most and {"level", "mean"} <= set(frame.columns):
+    # names have no mean
+    named = "level" in frame and not np.issubdtype(frame["level"].to_numpy().dtype, np.number)
+    if named:
+        most = max(most, _rows(frame))
+    elif _rows(frame) > most and {"level", "mean"} <= set(frame.columns):
         fixed = [c for c in _keys(frame) if c not in ("level", "noise", "missing", "m", "n")]
         frame = frame.groupby(fixed, sort=False, dropna=False)["mean"].mean().reset_index()
         said.append("means over all levels")
