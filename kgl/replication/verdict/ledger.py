@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING
 
-from kgl.replication.claims.causes import Cause
+from kgl.replication.claims.causes import Cause, Seen
 from kgl.replication.claims.ledger import VERDICTS
 from kgl.replication.verdict.loading import Gallery
 from kgl.replication.verdict.tables import figure, span
@@ -116,11 +116,32 @@ def explain(gallery: Gallery, causes: Mapping[str, Cause], *, strict: bool) -> l
                 lines.append(f"under “{reading}”: not tried")
         if not lines:
             lines = _all(known)
+        for one in cause.seen if cause else ():
+            figures = _seen(gallery, one)
+            if figures is None:
+                faults.append(f"the cause of {entry.claim} names no row of {one.study}: {one.text}")
+            else:
+                lines.append(f"{one.text}: {figures}")
         text = cause.text if cause else "No cause is known."
         found.append(Explained(entry, text, tuple(lines)))
     if strict and faults:
         raise ValueError(f"kgl/replication/claims/causes.py: {'; '.join(faults)}")
     return found
+
+
+def _seen(gallery: Gallery, one: Seen) -> str | None:
+    """Look a figure up, with its interval or, without one, its percentiles."""
+    table = gallery.table(one.study, *one.where, "mean")
+    if table is None:
+        return None
+    for column, value in one.where.items():
+        table = table[table[column] == value]
+    if len(table) != 1:
+        return None
+    row = table.iloc[0]
+    ends = ("low", "high") if "low" in table else ("p05", "p95")
+    low, high = (float(row.get(name, float("nan"))) for name in ends)
+    return span(float(row["mean"]), low, high)
 
 
 @dataclass(frozen=True)
