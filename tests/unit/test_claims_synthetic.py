@@ -262,7 +262,10 @@ RESIZED: list[tuple[str, dict[str, Any], set[int]]] = [
     ("S2", {"shift": lambda m, n: -0.05 * (m == 10 and n == 10)}, {0}),
     ("S2", {"need": {10: 15.0, 20: 30.0, 40: 60.0, 80: 120.0}}, {2}),
     ("S2", {"need": {10: 15.0, 20: 120.0, 40: 280.0, 80: 1920.0}}, {2}),
-    ("S2", {"need": {10: 5.0, 20: 400.0, 40: 900.0, 80: 1920.0}}, {2}),
+    # what is beyond the range for two sizes cannot be told, and that is no yes
+    ("S2", {"need": {10: 5.0, 20: 400.0, 40: 900.0, 80: 1920.0}}, {1, 2}),
+    ("S2", {"need": {10: 5.0, 20: 30.0, 40: 900.0, 80: 1920.0}}, {1, 2}),
+    ("S2", {"need": {10: 2.0, 20: 5.0, 40: 30.0, 80: 1920.0}}, {1, 2}),
     ("S2", {"need": {10: 1920.0, 20: 400.0, 40: 150.0, 80: 20.0}}, {0, 1, 2}),
     # on average, and for every size
     ("S3", {"spread": lambda m, n: 1.0 if m == 40 else np.sqrt(10 / n)}, {1}),
@@ -373,6 +376,7 @@ def test_claims_about_missing_entries_read_the_levels_that_there_are(name: str) 
         ("M3", (0.1, 0.9)),
         ("M4", (0.0, 0.5)),
         ("M4", (0.1, 0.8)),
+        ("M4", (0.0,)),
         ("M6", (0.6, 0.9)),
     ],
 )
@@ -407,6 +411,35 @@ def test_what_sizes_need_is_said_as_far_as_it_is_known() -> None:
     none = CLAIMS["S2"].check(Evidence(sizes({40: 1000.0, 80: 2000.0}), LABELS))
     assert not none[1].holds
     assert np.isnan(none[1].value)
+    assert none[1].note.startswith("cannot be told for 1 of 1 steps; m = 40: more than 300")
+    # one step that cannot be told is enough, whatever the others
+    some = CLAIMS["S2"].check(Evidence(sizes({10: 2.0, 20: 5.0, 40: 60.0, 80: 200.0}), LABELS))
+    assert not some[1].holds
+    assert np.isnan(some[1].value)
+    assert some[1].note == (
+        "cannot be told for 1 of 3 steps; m = 10: at most 10; m = 20: at most 10; m = 40: 60; "
+        "m = 80: 200"
+    )
+
+
+@pytest.mark.parametrize(("metric", "printed"), [("aps", 0.1), ("sse", 0.05)])
+@pytest.mark.parametrize(("shift", "holds"), [(0.0, True), (0.45, False), (-0.45, False)])
+def test_about_a_printed_change_is_the_whole_interval_around_it(
+    metric: str, printed: float, shift: float, holds: bool
+) -> None:
+    # the mean is within half of what is printed, and so the interval must be
+    sign = -1 if metric == "aps" else 1
+    found = rows({(metric, "kgln"): lambda x: 0.5 + sign * printed * (1 + shift) * x / 0.9},
+                 RATES, ["sbm"])  # fmt: skip
+    both = [found]
+    other = "sse" if metric == "aps" else "aps"
+    both.append(found.assign(metric=other))
+    wide = found["level"].eq(RATES[-1])
+    found.loc[wide, "value"] += 0.5 * printed * np.resize([1, -1, 0.0], wide.sum()) * (shift != 0)
+    parts = CLAIMS["M3"].check(Evidence(pd.concat(both), LABELS))
+    (part,) = [p for p in parts if "either way" in p.text and metric.upper() in p.text]
+    assert abs(part.value - printed) < printed / 2
+    assert part.holds == holds == (0.5 * printed < part.low <= part.high < 1.5 * printed)
 
 
 # ------------------------------------------------------------------------------------ the questions
