@@ -16,11 +16,13 @@ from verdict_files import (
     CLAIMS,
     NASTY,
     PROTOCOL,
+    SAME,
     VERDICTS,
     curves,
     dial,
     facts,
     ledger,
+    multiverse,
     png,
     publish,
 )
@@ -103,15 +105,24 @@ def test_five_sentences_are_worked_out_from_the_tables(directory):
     assert "+0.20 on average over missing rates" in told[1]
     # what is left without the truth is told in the same sentence
     assert "; with hyperparameters chosen by held-out entries, 3 of 4 claims" in told[1]
-    assert "that can be asked again are reproduced, against 2 when the truth chooses" in told[1]
-    assert told[1].endswith("KGL-N differs from GL in APS by +0.10 on average.")
+    # N1 is reproduced in the figure, but not with these fits
+    assert (
+        "that can be asked again are reproduced, against 1 when the truth chooses among the same "
+        "fits, and"
+    ) in told[1]
+    assert told[1].endswith(
+        "KGL-N differs from GL in APS by +0.10 on average (by the truth: +0.30)."
+    )
     assert "APS of 0.800, GL 0.300 and K_x alone 0.850: a difference of +0.50" in told[2]
     assert "beside +0.40 on the paper's data" in told[2]
-    assert told[3].startswith(
-        "Of the gain of KGL-N over GL in APS, with a K_x that knows as much of the graph as real "
-        "side information does, altitude (Swiss stations): 67% with "
+    assert told[3] == (
+        "Of the gain of KGL-N over GL in APS this much is left, on average over families, when K_x "
+        "knows as much of the graph as altitude does of the graph that GL makes of Swiss "
+        "temperatures, 67 % with mild noise (then +0.10 from the better of GL and K_x alone); as "
+        "six attributes do of the groups of sushi, 50 % with mild noise (then +0.10 from the "
+        "better of GL and K_x alone)."
     )
-    assert "KGL-N is +0.10 from K_x alone; six attributes (sushi): 50% with " in told[3]
+    # the two in a smaller size, which reproduce nothing, are not among them
     assert "Over 2 readings" in told[4]
     assert "1 to 2 of 3 claims are reproduced (1 under the default)" in told[4]
     assert "1 is reproduced under every reading and 1 under none" in told[4]
@@ -147,6 +158,34 @@ def test_held_out_choices_are_told_alone_where_the_figures_are_absent(directory)
     assert [*found[:1], *found[2:]] == [*whole[:1], *whole[2:]]
     assert found[1].startswith("With hyperparameters chosen by held-out entries, 3 of 4 claims")
     assert found[1].lower() in f"with independent observations{whole[1].lower()}"
+
+
+def test_held_out_choices_are_compared_with_the_figures_where_the_same_fits_are_absent(directory):
+    claims = ledger()
+    claims[claims["reading"] != SAME].to_csv(directory / "claims.csv", index=False)
+    curves("fair_noise", 0.1, selected_by="held_out").to_csv(
+        directory / "fair_noise.csv", index=False
+    )
+    told = sentences(load(directory))[1]
+    assert "3 of 4 claims that can be asked again are reproduced, against 2 when" in told
+    assert told.endswith("KGL-N differs from GL in APS by +0.10 on average.")
+
+
+def test_the_same_fits_are_those_of_the_studies_of_held_out_choices(directory):
+    # not those of the figures, which gain other amounts
+    low = pd.concat(
+        [curves("fair_noise", 0.1, selected_by="held_out"),
+         curves("fair_noise", 0.2, selected_by="aps"),
+         curves("fair_noise", 0.9, selected_by="sse")]
+    )  # fmt: skip
+    low.to_csv(directory / "fair_noise.csv", index=False)
+    more = pd.concat(
+        [curves("fair_missing", -0.3, selected_by="held_out"),
+         curves("fair_missing", 0.4, selected_by="aps")]
+    )  # fmt: skip
+    more.to_csv(directory / "fair_missing.csv", index=False)
+    told = sentences(load(directory))[1]
+    assert told.endswith("by -0.10 on average (by the truth: +0.30).")
 
 
 def test_gains_are_told_alone_where_nothing_is_held_out(directory):
@@ -201,9 +240,30 @@ def test_rules_for_the_bandwidth_that_have_names_exist():
 def test_readings_are_told_from_the_ledger_where_there_is_no_multiverse(directory):
     (directory / "multiverse.csv").unlink()
     assert sentences(load(directory))[-1] == (
-        "Over 1 other readings of what the paper leaves open, the verdict on 1 of 5 claims (M2) "
-        "depends on the reading."
+        "Over 2 other readings of what the paper leaves open, the verdict on 2 of 5 claims (N1, M2)"
+        " depends on the reading."
     )
+
+
+def test_readings_are_counted_where_they_are_compared_with_the_default(directory):
+    many = multiverse()
+    expected = (
+        "Over 2 readings of what the paper leaves open, 1 to 2 of 3 claims are reproduced (1 under "
+        "the default); 1 is reproduced under every reading and 1 under none."
+    )
+
+    def told(table):
+        table.to_csv(directory / "multiverse.csv", index=False)
+        return sentences(load(directory))[-1]
+
+    assert told(many) == expected
+    # whatever those in another size say
+    for verdict in ("reproduced", "not reproduced", "not evaluated"):
+        assert told(many.assign(verdict=many["verdict"].mask(many["base"] == "small", verdict)))
+        assert sentences(load(directory))[-1] == expected
+    # without a word on what they are compared with, or without a default, all count
+    assert told(many.drop(columns="base")).startswith("Over 4 readings")
+    assert told(many[~many["default"]]).startswith("Over 3 readings")
 
 
 def test_every_study_is_shown_at_most_once_and_the_paper_has_thirteen_figures():
@@ -217,17 +277,37 @@ def test_every_study_is_shown_at_most_once_and_the_paper_has_thirteen_figures():
 
 def test_what_is_left_of_a_gain_is_read_off_between_two_kernels(directory):
     swiss, sushi = kept(load(directory))
-    assert (swiss.files, swiss.graph, swiss.data) == ("swiss", "sbm", "handed_independent")
+    assert (swiss.files, swiss.graph, swiss.data) == ("swiss", "sbm", "handed")
     # APS 0.65 where 0.3 is guessing: half of the way, as the second kernel of the dial
     assert swiss.worth == pytest.approx(0.5)
-    assert swiss.gain == pytest.approx(0.7 - 0.3)
-    assert swiss.full == pytest.approx(0.9 - 0.3)
-    assert swiss.over_kernel == pytest.approx(0.7 - 0.6)
-    assert swiss.share == pytest.approx(2 / 3)
+    # a figure, and the ends of its interval there
+    assert swiss.share == pytest.approx((2 / 3, 2 / 3 - 0.02, 2 / 3 + 0.04))
+    assert swiss.over_best == pytest.approx((0.1, 0.1 - 0.02, 0.1 + 0.04))
     # APS 0.5 where 0.2 is guessing: 0.375, half-way between the kernels of worth 0.25 and 0.5
     assert sushi.worth == pytest.approx(0.375)
-    assert sushi.gain == pytest.approx((0.5 + 0.7) / 2 - 0.3)
-    assert sushi.over_kernel == pytest.approx((0.5 + 0.7) / 2 - (0.4 + 0.6) / 2)
+    share = ((0.5 - 0.3) / 0.6 + (0.7 - 0.3) / 0.6) / 2
+    assert sushi.share == pytest.approx((share, share - 0.025, share + 0.05))
+    assert sushi.over_best == pytest.approx((0.1, 0.1 - 0.025, 0.1 + 0.05))
+
+
+def test_the_better_of_gl_and_the_kernel_is_what_is_beaten(directory):
+    # GL is above the kernel at half the worth, and at less
+    dial(gl=0.65).to_csv(directory / "control_kx.csv", index=False)
+    swiss, sushi = kept(load(directory))
+    assert swiss.over_best[0] == pytest.approx(0.7 - 0.65)
+    assert sushi.over_best[0] == pytest.approx((0.5 + 0.7) / 2 - 0.65)
+    (told,) = [text for text in sentences(load(directory)) if text.startswith("Of the gain")]
+    assert "(then +0.05 from the better of GL and K_x alone);" in told
+    assert "(then -0.05 from the better of GL and K_x alone)." in told
+
+
+def test_only_the_rows_of_a_figure_are_read_off(directory):
+    expected = kept(load(directory))
+    rows = dial()
+    others = rows[rows["metric"] == "gap_over_best"].assign(metric="gap_over_any", mean=9.0)
+    sse = rows[(rows["metric"] == "aps")].assign(metric="sse", mean=7.0)
+    pd.concat([others, sse, rows]).to_csv(directory / "control_kx.csv", index=False)
+    assert kept(load(directory)) == expected
 
 
 def test_the_order_of_the_dial_does_not_matter(directory):
@@ -242,7 +322,8 @@ def test_less_than_guessing_is_read_off_at_the_end_of_the_dial(directory):
     known.to_csv(directory / "facts.csv", index=False)
     for one in kept(load(directory)):
         assert one.worth < 0
-        assert one.gain == pytest.approx(0.0)
+        assert one.share == pytest.approx((0.0, -0.04, 0.08))
+        assert one.over_best == pytest.approx((0.0, -0.04, 0.08))
 
 
 def test_each_family_and_kind_of_data_has_its_own_gl_and_shares_the_kernel_alone(directory):
@@ -252,16 +333,18 @@ def test_each_family_and_kind_of_data_has_its_own_gl_and_shares_the_kernel_alone
     rows = [own, other[other["model"] != "kernel"], dial(gl=0.5).assign(graph="er")]
     pd.concat(rows).to_csv(directory / "control_kx.csv", index=False)
     found = {(one.graph, one.data): one for one in kept(load(directory)) if one.files == "swiss"}
-    gains = {key: round(one.gain, 3) for key, one in found.items()}
-    assert gains == {
-        ("sbm", "handed_independent"): 0.4,
-        ("sbm", "handed_noisy"): 0.6,
-        ("er", "handed_independent"): 0.2,
+    shares = {key: round(one.share[0], 3) for key, one in found.items()}
+    assert shares == {
+        ("sbm", "handed"): round(0.4 / 0.6, 3),
+        ("sbm", "handed_noisy"): round(0.6 / 0.8, 3),
+        ("er", "handed"): round(0.2 / 0.4, 3),
     }
     (told,) = [text for text in sentences(load(directory)) if text.startswith("Of the gain")]
-    # of all families together: (0.4 + 0.2) / (0.6 + 0.4), and 0.6 / 0.8
-    assert "altitude (Swiss stations): 60% with" in told
-    assert "and 75% with" in told
+    # the mean of families, for each kind of data: (2 / 3 + 1 / 2) / 2, and 3 / 4
+    assert (
+        "of Swiss temperatures, 58 % with mild noise (then +0.10 from the better of GL and K_x "
+        "alone) and 75 % with noise of variance 1 (then +0.10 from"
+    ) in told
     shown = table(load(directory))
     assert len({len(row) for row in (shown.header, *shown.rows)}) == 1
 
@@ -275,10 +358,17 @@ def test_without_its_files_nothing_is_said_of_worth(directory, gone):
     assert "side information" not in " ".join(sentences(gallery))
 
 
-@pytest.mark.parametrize("model", ["gl", "kgln", "kernel"])
+@pytest.mark.parametrize("model", ["kgln", "kernel"])
 def test_a_dial_without_a_model_says_nothing(directory, model):
     rows = dial()
     rows[rows["model"] != model].to_csv(directory / "control_kx.csv", index=False)
+    assert kept(load(directory)) == []
+
+
+@pytest.mark.parametrize("metric", ["gap_kept", "gap_over_best"])
+def test_a_dial_without_a_figure_says_nothing(directory, metric):
+    rows = dial()
+    rows[rows["metric"] != metric].to_csv(directory / "control_kx.csv", index=False)
     assert kept(load(directory)) == []
 
 
@@ -304,10 +394,11 @@ def test_worth_is_shown_in_a_table(directory):
     assert shown.header[:3] == ("side information", "worth", "data")
     assert shown.rows[0][0] == "altitude (Swiss stations)"
     assert shown.rows[0][1] == "0.50"
-    assert shown.rows[0][3] == "+0.40 of +0.60 (67%); over K_x alone +0.10"
+    cell = "67 % [65 %, 71 %]; 0.100 [0.080, 0.140]"
+    assert shown.rows[0][3] == cell
     assert shown.rows[1][1] in ("0.37", "0.38")
     for text in (markdown.render(load(directory), {}), page.render(load(directory), {})):
-        assert "+0.40 of +0.60 (67%)" in text
+        assert cell in text
 
 
 # -- causes ------------------------------------------------------------------------------------
@@ -337,6 +428,10 @@ def test_without_a_cause_it_is_said_which_readings_change_the_verdict(directory)
     assert failed.evidence == ("reproduced under “alpha 1000”",)
     (directory / "multiverse.csv").unlink()
     _, failed = explain(load(directory), {}, strict=False)
+    assert failed.evidence == ("no reading changes the verdict (2 other readings tried)",)
+    claims = ledger()
+    claims[claims["reading"] != SAME].to_csv(directory / "claims.csv", index=False)
+    _, failed = explain(load(directory), {}, strict=False)
     assert failed.evidence == ("no reading changes the verdict (1 other reading tried)",)
 
 
@@ -349,7 +444,39 @@ def test_a_small_run_is_compared_with_the_default_in_the_same_size(directory):
         "under “alpha 1000”: partly (1 of 2 parts hold; partly under the default in this size)",
     )
     _, failed = explain(load(directory), {}, strict=False)
-    assert failed.evidence == ("no reading changes the verdict (2 other readings tried)",)
+    # two of the ledger and two of the multiverse: neither the default, nor what is its own base
+    assert failed.evidence == ("no reading changes the verdict (4 other readings tried)",)
+
+
+def test_a_reading_is_compared_with_its_own_base(directory):
+    causes = {"M2": Cause("a"), "H1": Cause("b", ("cvxpy",))}
+    _, failed = explain(load(directory), causes, strict=True)
+    # H1 is not reproduced, and partly in the size of cvxpy by the exact solver too
+    assert failed.evidence == (
+        "under “cvxpy”: partly (1 of 2 parts hold; partly under the default in this size)",
+    )
+    _, failed = explain(load(directory), {}, strict=False)
+    assert failed.evidence == ("reproduced under “alpha 1000”",)
+    # where the solver makes a difference in that size, it is said
+    many = multiverse()
+    row = (many["reading"] == "cvxpy") & (many["claim"] == "H1")
+    many.loc[row, "verdict"] = "not reproduced"
+    many.to_csv(directory / "multiverse.csv", index=False)
+    _, failed = explain(load(directory), {}, strict=False)
+    assert failed.evidence == (
+        "reproduced under “alpha 1000”",
+        "not reproduced under “cvxpy”",
+    )
+    # without a word on the base all are compared with the default
+    multiverse().drop(columns="base").to_csv(directory / "multiverse.csv", index=False)
+    _, failed = explain(load(directory), {}, strict=False)
+    assert "partly under “small”, “cvxpy”" in failed.evidence
+
+
+def test_what_is_its_own_base_is_no_reading(directory):
+    causes = {"M2": Cause("a"), "H1": Cause("b", ("small",))}
+    with pytest.raises(ValueError, match="names the unknown reading 'small'"):
+        explain(load(directory), causes, strict=True)
 
 
 @pytest.mark.parametrize("render", [markdown.render, page.render], ids=["markdown", "page"])
@@ -561,6 +688,15 @@ def test_a_long_table_is_cut_to_one_metric_and_then_to_means():
     mean = compact(long, most=1)
     assert mean.header == ("model", "mean")
     assert "means over all levels" in mean.note
+
+
+def test_levels_that_are_names_have_no_mean():
+    rows = dial()
+    shown = compact(rows, most=2)
+    assert "means over" not in shown.note
+    assert "the first" not in shown.note
+    assert [row[0] for row in shown.rows] == ["oracle", "rewired-0.5", "covariates-1", "identity"]
+    assert shown.rows[1] == ("rewired-0.5", "", "0.600 [0.585, 0.615]", "0.700 [0.685, 0.715]")
 
 
 def test_a_table_of_another_kind_is_shown_as_it_is():
