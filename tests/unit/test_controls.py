@@ -159,6 +159,37 @@ def test_an_unrelated_kernel_is_that_of_another_graph_of_the_family(
     assert aps(true, found) < 0.6  # about the density, where the true graph has 1
 
 
+@pytest.mark.parametrize("family", ["er", "ba", "sbm"])
+def test_an_unrelated_graph_shares_edges_with_the_true_one_by_chance_alone(family: str) -> None:
+    known = settings({"family": family})
+    more, unshuffled = [], []
+    for replicate in range(60):
+        made = draw(known, replicate)
+        K_x = node_kernel("unrelated", made.W, made.K_x, known, replicate)
+        other = inverse_graph(np.zeros((1, 20)), K_x=K_x)[UPPER] > 1e-9
+        true = made.W[UPPER] > 0
+        # of two sets of pairs, one of them anywhere: hypergeometric
+        chance = true.sum() * other.sum() / len(true)
+        more.append((true & other).sum() - chance)
+        drawn = random_graph(
+            family, 20, stream(3, "side-unrelated", family, 20, replicate), density=0.3
+        )
+        unshuffled.append((true & (drawn[UPPER] > 0)).sum() - chance)
+    deviation = np.std(more, ddof=1) / np.sqrt(len(more))
+    assert abs(np.mean(more)) < 3 * deviation
+    # hubs and blocks would be in the same place
+    if family != "er":
+        assert np.mean(unshuffled) > 4 * deviation
+
+
+def test_nodes_are_shuffled_anew_for_each_replicate() -> None:
+    orders = [tuple(stream(3, "side-shuffled", "sbm", 20, k).permutation(20)) for k in range(3)]
+    assert len(set(orders)) == 3
+    found = kernel("unrelated", 1, graph={"family": "sbm"})
+    drawn = random_graph("sbm", 20, stream(3, "side-unrelated", "sbm", 20, 1), density=0.3)
+    np.testing.assert_allclose(found, by_hand(drawn[np.ix_(orders[1], orders[1])]), atol=1e-9)
+
+
 def test_options_of_the_family_count_for_the_unrelated_graph_too() -> None:
     graph = {"family": "ba", "weights": "unit", "options": {"attachment": 2}}
     found = inverse_graph(np.zeros((1, 20)), K_x=kernel("unrelated", graph=graph))[UPPER]

@@ -436,7 +436,8 @@ def _multiverse(readings: int = 21, claims: int = 27) -> Inputs:
     rows = []
     for k in range(readings):
         known = {"reading": f"r{k}", "setting": "default" if k == 1 else f"s{k % 3}",
-                 "change": f"change {k}", "default": k == min(1, readings - 1)}  # fmt: skip
+                 "change": f"change {k}", "default": k == min(1, readings - 1),
+                 "base": "r20" if k in (19, 20) else "r1"}  # fmt: skip
         for c in range(claims):
             verdict = list(style.VERDICT_COLOURS)[rng.integers(4)]
             rows.append({**known, "claim": f"C{c}", "verdict": verdict, "held": 1, "parts": 2,

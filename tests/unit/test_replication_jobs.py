@@ -222,10 +222,16 @@ def test_universes_stand_one_under_the_other(
     about: dict[str, dict[str, Any]] = {
         "default": {"setting": "default", "change": "as in the figures", "overrides": []},
         "n50": {"setting": "n", "change": "n = 50", "overrides": ["protocol.data.n=50"]},
-    }
+        "few": {"setting": "solver", "change": "few", "overrides": ["replicates=3"], "base": "few"},
+        "other": {
+            "setting": "solver", "change": "other", "overrides": ["replicates=3", "protocol=cvxpy"],
+            "base": "few",
+        },
+    }  # fmt: skip
     other = JUDGED.assign(verdict=["reproduced", "reproduced"], held=[3, 4], h1_distance=0.5)
     files = []
-    for (name, spec), made in zip(about.items(), (JUDGED, other), strict=True):
+    made_up = (JUDGED, other, JUDGED, other)
+    for (name, spec), made in zip(about.items(), made_up, strict=True):
         monkeypatch.setattr(universes, "judge_universe", lambda *_, made=made: made)
         files.append(str(tmp_path / f"{name}.parquet"))
         universe_job(spec_of(*spec["overrides"]), files[-1], str(tmp_path / "log"))
@@ -233,15 +239,17 @@ def test_universes_stand_one_under_the_other(
     multiverse_job(about, files, str(output), str(log))
     table, record = load_table(output)
     assert table.columns.tolist() == [
-        *("reading", "setting", "change", "default"),
+        *("reading", "setting", "change", "default", "base"),
         *("claim", "verdict", "held", "parts", "h1_distance"),
     ]
-    assert table["reading"].tolist() == ["default"] * 2 + ["n50"] * 2
-    assert table["default"].tolist() == [True, True, False, False]
-    assert table["change"].tolist() == ["as in the figures"] * 2 + ["n = 50"] * 2
-    assert table["setting"].tolist() == ["default"] * 2 + ["n"] * 2
+    assert table["reading"].tolist() == [name for name in about for _ in range(2)]
+    assert table["default"].tolist() == [True] * 2 + [False] * 6
+    for column in ("change", "setting"):
+        assert table[column].tolist() == [one[column] for one in about.values() for _ in range(2)]
+    # compared with the first, unless another is named
+    assert table["base"].tolist() == ["default"] * 4 + ["few"] * 4
     columns = JUDGED.columns.tolist()
-    assert table[columns].equals(pd.concat([JUDGED, other], ignore_index=True))
+    assert table[columns].equals(pd.concat(made_up, ignore_index=True))
     assert record["settings"]["universes"] == about
     assert len(record["settings"]["made_by"]) == 1
     for line in ("default: 1 reproduced", "n50: 2 reproduced"):

@@ -154,15 +154,68 @@ def test_a_study_that_sweeps_over_a_size_keeps_its_levels() -> None:
     assert sizes["fig2"] == sizes["fig12"] == {(9, 20)}
 
 
-@pytest.mark.parametrize("study", ["multiverse", "multiverse_tiny"])
-def test_every_reading_can_be_planned(study: str) -> None:
+@pytest.mark.parametrize(
+    ("study", "studies"),
+    [("multiverse", {"fig5", "fig12"}), ("multiverse_tiny", {"fig2", "fig12", "convergence"})],
+)
+def test_every_reading_can_be_planned(study: str, studies: set[str]) -> None:
     plan = make_plan(study)
     seen = set()
     for name, spec in plan.universes.items():
         made = plan_universe(spec["collection"], spec["overrides"])
-        assert set(made.studies) == {"fig5", "fig12"}, name
+        assert set(made.studies) == studies, name
         seen.add(str([(c.data, c.fit) for c in made.cells.values()]) + str(made.score("fig12")))
     assert len(seen) == len(plan.universes)  # no two are the same
+
+
+def test_a_reading_is_compared_with_one_of_its_own_size() -> None:
+    study = make_plan("multiverse").studies["multiverse"]
+    known = study.config["universes"]
+    first = next(iter(known))
+    assert known[first]["overrides"] == []
+    bases = {name: spec.get("base", first) for name, spec in known.items()}
+    assert {name for name, base in bases.items() if base == "small"} == {"small", "cvxpy"}
+    assert set(bases.values()) == {first, "small"}
+
+    def size(name: str) -> set[str]:
+        """All that is run, but for what the models are."""
+        made = plan_universe("reduced", known[name]["overrides"])
+        cells = made.cells.values()
+        return {f"{c.labels} {c.data['replicates']} {c.fit['grid']}" for c in cells}
+
+    for name, base in bases.items():
+        assert bases[base] == base, name
+    assert size("cvxpy") == size("small")
+    assert size("small") != size(first)
+    # the reading proper is all that they differ by
+    more = set(known["cvxpy"]["overrides"]) - set(known["small"]["overrides"])
+    assert more == {"protocol=cvxpy", "protocol.fit.backend_settings=own"}
+    assert set(known["small"]["overrides"]) < set(known["cvxpy"]["overrides"])
+    # what changes the size of a run has a base of its own
+    sizing = ("replicates=", "grid", "levels.")
+    for name, spec in known.items():
+        assert (bases[name] != first) == any(o.startswith(sizing) for o in spec["overrides"]), name
+
+
+def test_what_a_reading_is_compared_with_does_not_run_it_again(
+    tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def planned(name: str) -> Plan:
+        """With another word on what CVXPY and its base are compared with."""
+        conf = Path(shutil.copytree(shared, tmp_path / name))
+        path = conf / "study/multiverse.yaml"
+        text = path.read_text(encoding="utf-8")
+        assert text.count("base: small") == 2
+        path.write_text(text.replace("base: small", f"base: {name}"), encoding="utf-8")
+        monkeypatch.setenv("KGL_CONF", str(conf))
+        return make_plan("multiverse")
+
+    plain, other = planned("small"), planned("default")
+    assert other.universes == plain.universes
+    found = [plan.studies["multiverse"].config["universes"]["cvxpy"] for plan in (plain, other)]
+    assert [one["base"] for one in found] == ["small", "default"]
+    with pytest.raises(ConfigError, match="base"):
+        planned("3")
 
 
 def test_the_settings_of_a_smoke_run_fit_every_reading() -> None:
