@@ -203,6 +203,12 @@ def _multiverse(name: str, config: dict[str, Any], extra: tuple[str, ...]) -> St
     found = sorted({path for pattern in files for path in conf_dir().glob(pattern)})
     # what universes are made of, so that an edit of it runs them again
     texts = digest([path.read_text(encoding="utf-8") for path in found])
+    for key, spec in config["universes"].items():
+        if spec.get("base", key) not in config["universes"]:
+            raise ConfigError(
+                f"conf/study/{name}.yaml: study.universes.{key}.base = {spec['base']!r} is no "
+                f"universe; valid: {', '.join(config['universes'])}"
+            )
     universes = {
         key: {"collection": config["reduced"], "overrides": [*spec["overrides"], *extra],
               "configurations": texts}
