@@ -56,9 +56,9 @@ def _aps(text: str, study: str, **where: str | float) -> Seen:
 
 
 _VARIANCE = ("unit-variance", "unit-variance-alpha10")
-_KZ = {"data": "handed_dependent", "model": "kgl"}
-_NOISE = {"graph": "sbm", "data": "pure_noise"}
-_FIRST = {"graph": "sbm", "level": 0.0}
+_KZ: dict[str, str | float] = {"data": "handed_dependent", "model": "kgl"}
+_NOISE: dict[str, str | float] = {"graph": "sbm", "data": "pure_noise"}
+_FIRST: dict[str, str | float] = {"graph": "sbm", "level": 0.0}
 
 #: By claim.
 CAUSES: dict[str, Cause] = {
