@@ -416,7 +416,7 @@ def test_a_cause_brings_the_evidence_of_its_readings(directory):
         "0.350 [0.340, 0.360], 0.350 [0.340, 0.360] by default)",
     )
     assert second.evidence == (
-        "under “alpha 1000”: reproduced (1 of 2 parts hold)",
+        "under “alpha 1000”: reproduced (1 of 2 parts hold; 1 of 2 under the default in this size)",
         "under “no such reading”: not tried",
     )
 
@@ -441,7 +441,8 @@ def test_a_small_run_is_compared_with_the_default_in_the_same_size(directory):
     many.to_csv(directory / "multiverse.csv", index=False)
     _, failed = explain(load(directory), {"H1": Cause("a", ("alpha 1000",))}, strict=False)
     assert failed.evidence == (
-        "under “alpha 1000”: partly (1 of 2 parts hold; partly under the default in this size)",
+        "under “alpha 1000”: partly (1 of 2 parts hold; partly, 1 of 2 under the default in "
+        "this size)",
     )
     _, failed = explain(load(directory), {}, strict=False)
     # two of the ledger and two of the multiverse: neither the default, nor what is its own base
@@ -453,7 +454,7 @@ def test_a_reading_is_compared_with_its_own_base(directory):
     _, failed = explain(load(directory), causes, strict=True)
     # H1 is not reproduced, and partly in the size of cvxpy by the exact solver too
     assert failed.evidence == (
-        "under “cvxpy”: partly (1 of 2 parts hold; partly under the default in this size)",
+        "under “cvxpy”: partly (1 of 2 parts hold; partly, 1 of 2 under the default in this size)",
     )
     _, failed = explain(load(directory), {}, strict=False)
     assert failed.evidence == ("reproduced under “alpha 1000”",)

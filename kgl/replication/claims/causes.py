@@ -211,17 +211,17 @@ CAUSES: dict[str, Cause] = {
             Seen(
                 "APS at psi = 0.1, SBM, exact",
                 "precision",
-                {"graph": "sbm", "psi": 0.1, "model": "kgl", "level": 15},
+                {"graph": "sbm", "psi": 0.1, "model": "kgl", "decimals": 15},
             ),
             Seen(
                 "rounded to five decimals",
                 "precision",
-                {"graph": "sbm", "psi": 0.1, "model": "kgl", "level": 5},
+                {"graph": "sbm", "psi": 0.1, "model": "kgl", "decimals": 5},
             ),
             Seen(
                 "by CVXPY with OSQP",
                 "precision",
-                {"graph": "sbm", "psi": 0.1, "model": "kgl_osqp", "level": 15},
+                {"graph": "sbm", "psi": 0.1, "model": "kgl_osqp", "decimals": 15},
             ),
         ),
     ),

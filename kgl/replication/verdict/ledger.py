@@ -160,6 +160,10 @@ def _readings(gallery: Gallery, entry: Entry) -> dict[str, _Tried]:
     if many is not None:
         rows = many[many["claim"] == entry.claim]
         verdicts = dict(zip(rows["reading"], rows["verdict"], strict=True))
+        held_by = {}
+        if {"held", "parts"} <= set(rows.columns):
+            counts = zip(rows["reading"], rows["held"], rows["parts"], strict=True)
+            held_by = {name: f"{held:.0f} of {parts:.0f}" for name, held, parts in counts}
         default = next(iter(rows[rows["default"].astype(bool)]["reading"]), None)
         for _, row in rows.iterrows():
             # runs of the multiverse are small: they are compared with one in the same size
@@ -167,7 +171,8 @@ def _readings(gallery: Gallery, entry: Entry) -> dict[str, _Tried]:
             if row["reading"] in (default, same):
                 continue
             base = str(verdicts.get(same, entry.verdict))
-            other = [f"{base} under the default in this size"] if base != entry.verdict else []
+            before = [base] * (base != entry.verdict) + [held_by[same]] * (same in held_by)
+            other = [f"{', '.join(before)} under the default in this size"] if before else []
             verdict = str(row["verdict"])
             held = [f"{row['held']:.0f} of {row['parts']:.0f} parts hold"] if "held" in row else []
             tail = f" ({'; '.join(held + other)})" if held + other else ""

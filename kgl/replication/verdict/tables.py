@@ -312,7 +312,10 @@ def machine(gallery: Gallery) -> Table | None:
         )
         if about.get(key) is not None
     ]  # fmt: skip
-    for key, name in (("wall_seconds", "time on the clock"), ("cpu_seconds", "time of all cores")):
+    for key, name in (
+        ("wall_seconds", "time on the clock, last call of Snakemake"),
+        ("cpu_seconds", "time of all jobs"),
+    ):
         if gallery.run.get(key) is not None:
             rows.append((name, lasting(float(gallery.run[key]))))
     if gallery.run.get("started"):
