@@ -118,8 +118,8 @@ def test_five_sentences_are_worked_out_from_the_tables(directory):
     assert told[3] == (
         "Of the gain of KGL-N over GL in APS this much is left, on average over families, when K_x "
         "knows as much of the graph as altitude does of the graph that GL makes of Swiss "
-        "temperatures, 67 % with mild noise (then +0.10 from the better of GL and K_x alone); as "
-        "six attributes do of the groups of sushi, 50 % with mild noise (then +0.10 from the "
+        "temperatures, 67 % with mild noise (then 0.10 above the better of GL and K_x alone); as "
+        "six attributes do of the groups of sushi, 50 % with mild noise (then 0.10 above the "
         "better of GL and K_x alone)."
     )
     # the two in a smaller size, which reproduce nothing, are not among them
@@ -297,8 +297,8 @@ def test_the_better_of_gl_and_the_kernel_is_what_is_beaten(directory):
     assert swiss.over_best[0] == pytest.approx(0.7 - 0.65)
     assert sushi.over_best[0] == pytest.approx((0.5 + 0.7) / 2 - 0.65)
     (told,) = [text for text in sentences(load(directory)) if text.startswith("Of the gain")]
-    assert "(then +0.05 from the better of GL and K_x alone);" in told
-    assert "(then -0.05 from the better of GL and K_x alone)." in told
+    assert "(then 0.05 above the better of GL and K_x alone);" in told
+    assert "(then 0.05 below the better of GL and K_x alone)." in told
 
 
 def test_only_the_rows_of_a_figure_are_read_off(directory):
@@ -342,8 +342,8 @@ def test_each_family_and_kind_of_data_has_its_own_gl_and_shares_the_kernel_alone
     (told,) = [text for text in sentences(load(directory)) if text.startswith("Of the gain")]
     # the mean of families, for each kind of data: (2 / 3 + 1 / 2) / 2, and 3 / 4
     assert (
-        "of Swiss temperatures, 58 % with mild noise (then +0.10 from the better of GL and K_x "
-        "alone) and 75 % with noise of variance 1 (then +0.10 from"
+        "of Swiss temperatures, 58 % with mild noise (then 0.10 above the better of GL and K_x "
+        "alone) and 75 % with noise of variance 1 (then 0.10 above"
     ) in told
     shown = table(load(directory))
     assert len({len(row) for row in (shown.header, *shown.rows)}) == 1

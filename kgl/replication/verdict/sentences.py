@@ -150,8 +150,11 @@ def side_information(gallery: Gallery) -> str:
                 sum(value) / len(mine)
                 for value in ([o.share[0] for o in mine], [o.over_best[0] for o in mine])
             )
-            kinds.append(f"{share:.0%} with {label(data)} (then {_signed(lead)} from the better of "
-                         "GL and K_x alone)".replace("%", " %"))  # fmt: skip
+            side = f"{abs(lead):.2f} {'above' if lead >= 0 else 'below'}"
+            kinds.append(
+                f"{share:.0%} with {label(data)} (then {side} the better of GL and K_x "
+                "alone)".replace("%", " %")
+            )
         if kinds:
             told.append(f"as {name} {_listed(kinds)}")
     if not told:
