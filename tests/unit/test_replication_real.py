@@ -11,7 +11,7 @@ import pytest
 from kgl.datasets import DataUnavailableError, find, load_sushi, load_swiss
 from kgl.laplacian import Array, pairwise_sq_distances
 from kgl.replication.config import ConfigError
-from kgl.replication.real import facts, sushi, swiss
+from kgl.replication.real import WORTH, facts, sushi, swiss
 from kgl.replication.sources import build
 from kgl.solvers.graph_step import graph_step
 
@@ -355,12 +355,17 @@ def real(files: str) -> str:
 
 def test_facts_of_the_real_temperatures() -> None:
     found = table("swiss", real("swiss"))
-    assert {name: value for name, (value, _) in found.items()} == {
+    values = {name: value for name, (value, _) in found.items()}
+    worth = {name: values.pop(name) for name in list(values) if name.startswith(WORTH)}
+    assert values == {
         "stations": 89,
         "months": 12,
         "lowest altitude (m)": 203,
         "highest altitude (m)": 3580,
     }
+    # the truth links 30 % of the pairs; altitude knows much of it
+    assert worth[f"{WORTH}: share of true pairs"] == pytest.approx(0.3, abs=0.01)
+    assert 0.6 < worth[f"{WORTH}: APS"] < 1
 
 
 def test_facts_of_the_real_reviews() -> None:

@@ -98,7 +98,7 @@ def test_all_models_are_in_the_tables(smoke):
     universes = tables.pop("multiverse_tiny")
     assert list(universes["reading"].unique()) == ["default", "summed"]
     assert universes.loc[universes["reading"] == "default", "default"].all()
-    assert {"N1", "M1", "S1", "H1", "A1"} <= set(universes["claim"])
+    assert {"N1", "H1", "A1"} <= set(universes["claim"])  # of figures 2, 12 and convergence
     for name, table in tables.items():
         assert set(table["study"]) == {name}
         assert set(table["replicate"]) == {0, 1}
@@ -223,7 +223,8 @@ def test_an_edited_model_reruns_its_own_cells(finished):
     after = finished.files(f"{OUT}/fits") | finished.files(f"{OUT}/data")
     assert {path for path in after if after[path] != before[path]} == mine
     changed = {p for p, content in finished.files(f"{OUT}/tables").items() if content != tables[p]}
-    assert {Path(path).stem for path in changed} == concerned | many
+    # readings are judged anew, and may come to the same verdicts
+    assert concerned <= {Path(path).stem for path in changed} <= concerned | many
     table, _ = load_table(finished.root / OUT / "tables/fig2.parquet")
     assert set(table.loc[table["model"] == "kglo", "lam"]) <= {0.03, 3.0}
 
@@ -377,8 +378,8 @@ def test_no_claim_is_evaluated_on_a_stand_in(smoke):
     (path,) = PLAN.claims
     assert SUFFIX in path
     claims = pd.read_csv(smoke.root / path)
-    # A3 is about times and H6 about rho: the smoke run has neither study
-    assert set(claims["claim"]) == {claim.name for claim in ALL} - {"A3", "H6"}
+    # A3 is about times, H5 about lam and H6 about rho: the smoke run has none of these studies
+    assert set(claims["claim"]) == {claim.name for claim in ALL} - {"A3", "H5", "H6"}
     real = claims["claim"].str[0].isin(["W", "U"])
     assert set(claims.loc[real, "verdict"]) == {"not evaluated"}
     assert claims.loc[real, ["value", "holds"]].isna().all(axis=None)
