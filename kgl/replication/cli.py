@@ -80,11 +80,13 @@ def main() -> None:
     """Run Hydra's command line."""
     hydra = import_optional("hydra", "workflow", "python -m kgl")
     from hydra.core.hydra_config import HydraConfig
+    from omegaconf import OmegaConf
 
     def job(config: Any) -> float:
         info = HydraConfig.get()
         choices = {group: info.runtime.choices.get(group) for group in GROUPS}
-        composed = Composed(config, choices, tuple(info.overrides.task))
+        plain: Any = OmegaConf.to_container(config)
+        composed = Composed(plain, choices, tuple(info.overrides.task))
         try:
             return run(composed, Path(info.runtime.output_dir))
         except ConfigError as error:

@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from kgl._optional import import_optional
+from kgl.replication.kept import kept
+from kgl.replication.records import digest
 
 __all__ = [
     "GROUPS",
@@ -68,9 +70,9 @@ def options(group: str) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Composed:
-    """One configuration: Hydra's object, and the option of each group."""
+    """One configuration: its values, references not resolved, and the option of each group."""
 
-    config: Any
+    plain: dict[str, Any]
     choices: dict[str, str | None]
     overrides: tuple[str, ...]
 
@@ -81,8 +83,11 @@ class Composed:
             if key not in self.keys:
                 raise ConfigError(f"sweep over {key!r}, which is no key; {_near(key, self.keys)}")
         # Resolving references is slow; where none leads to a key, the key can be set afterwards.
-        referred = {k: v for k, v in settings.items() if f"${{{k}}}" in self.text}
-        values: dict[str, Any] = json.loads(self._resolved(json.dumps(referred)))
+        referred = json.dumps({k: v for k, v in settings.items() if f"${{{k}}}" in self.text})
+        name = f"values {digest([self.plain, referred], 24)}"
+        # as text, which is faster to read again than values are to copy
+        text = kept(str(conf_dir())).get(name, lambda: self._resolved(referred))
+        values: dict[str, Any] = json.loads(text)
         for key, value in settings.items():
             *parents, name = key.split(".")
             place = values
@@ -94,31 +99,25 @@ class Composed:
 
     @cached_property
     def text(self) -> str:
-        """The configuration as YAML, references not resolved."""
-        from omegaconf import OmegaConf
-
-        return str(OmegaConf.to_yaml(self.config))
+        """The configuration as JSON, references not resolved."""
+        return json.dumps(self.plain)
 
     @cached_property
     def leaves(self) -> dict[str, Any]:
         """All values by dotted name, references not resolved."""
-        from omegaconf import OmegaConf
-
-        plain: Any = OmegaConf.to_container(self.config)
-        return _leaves(plain)
+        return _leaves(self.plain)
 
     @property
     def keys(self) -> list[str]:
         """Dotted names of all values."""
         return list(self.leaves)
 
-    @cache  # noqa: B019  (configurations are few, and kept anyway)
     def _resolved(self, settings: str) -> str:
-        """Return the plain values as JSON, which is faster to read again than to copy."""
+        """Return the values as JSON, with references resolved after some keys are set."""
         from omegaconf import OmegaConf
         from omegaconf.errors import OmegaConfBaseException
 
-        config = self.config.copy()
+        config = OmegaConf.create(self.plain)
         for key, value in json.loads(settings).items():
             OmegaConf.update(config, key, value)
         try:
@@ -166,6 +165,13 @@ def _near(given: str, known: Sequence[str]) -> str:
 
 @cache
 def _compose(overrides: tuple[str, ...], conf: str) -> Composed:
+    name = f"composed {json.dumps(overrides)}"
+    plain, choices = json.loads(kept(conf).get(name, lambda: _hydra(overrides, conf)))
+    return Composed(plain, choices, overrides)
+
+
+def _hydra(overrides: tuple[str, ...], conf: str) -> str:
+    """Let Hydra compose; return the values and the option of each group as JSON."""
     hydra = import_optional("hydra", "workflow", "the replication")
     from hydra.errors import HydraException
     from omegaconf import OmegaConf, open_dict
@@ -185,8 +191,7 @@ def _compose(overrides: tuple[str, ...], conf: str) -> Composed:
     with open_dict(config):
         del config["hydra"]
     choices = {group: chosen.get(group) for group in GROUPS}
-    OmegaConf.set_struct(config, False)
-    return Composed(config, choices, overrides)
+    return json.dumps([OmegaConf.to_container(config), choices])
 
 
 def _explain(error: Exception, overrides: tuple[str, ...], conf: str) -> str:

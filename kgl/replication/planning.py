@@ -26,6 +26,7 @@ from kgl.replication.config import (
     last_of_each,
     override_key,
 )
+from kgl.replication.kept import kept
 from kgl.replication.plan import SUFFIX, Cell, Plan, Study
 from kgl.replication.real import choose_source
 from kgl.replication.records import digest
@@ -107,6 +108,7 @@ def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> P
     studies = {f"{s.name}{SUFFIX}" if s.simulated else s.name: s for s in made}
     _refuse_clashes(studies)
     _refuse_dead_paths(studies)
+    kept(str(conf_dir())).save()
     return Plan(name=study, run=base, overrides=given, studies=studies, collection="studies" in top)
 
 
@@ -198,8 +200,8 @@ def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...], source: st
 def _multiverse(name: str, config: dict[str, Any], extra: tuple[str, ...]) -> Study:
     """Return a study whose table comes from universes instead of cells."""
     files = ["config.yaml", *(f"{group}/*.yaml" for group in GROUPS if group != "study")]
-    studies = compose([f"study={config['reduced']}"]).values()["study"]["studies"]
-    files += [f"study/{study}.yaml" for study in (config["reduced"], *studies)]
+    reduced = compose([f"study={config['reduced']}"]).values()["study"]
+    files += [f"study/{study}.yaml" for study in (config["reduced"], *reduced["studies"])]
     found = sorted({path for pattern in files for path in conf_dir().glob(pattern)})
     # what universes are made of, so that an edit of it runs them again
     texts = digest([path.read_text(encoding="utf-8") for path in found])
@@ -209,6 +211,11 @@ def _multiverse(name: str, config: dict[str, Any], extra: tuple[str, ...]) -> St
                 f"conf/study/{name}.yaml: study.universes.{key}.base = {spec['base']!r} is no "
                 f"universe; valid: {', '.join(config['universes'])}"
             )
+        settings = (*reduced.get("overrides", ()), *spec["overrides"], *extra)
+        try:  # a mistake is found now, not by the job
+            compose([t for t in settings if not t.lstrip("+~").startswith("study.")]).values()
+        except ConfigError as error:
+            raise ConfigError(f"conf/study/{name}.yaml: study.universes.{key}: {error}") from None
     universes = {
         key: {"collection": config["reduced"], "overrides": [*spec["overrides"], *extra],
               "configurations": texts}

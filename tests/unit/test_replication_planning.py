@@ -461,6 +461,10 @@ def test_an_edit_of_what_universes_are_made_of_runs_them_again(
         ("reduced: little\n", "", ["reduced"]),
         ("reduced: little", "reduced: lettle", ["conf/study/lettle.yaml does not exist"]),
         ("multiverse.draw", "multiverse.drew", ["drew", "did you mean 'draw'?"]),
+        ("seed=9", "sede=9", ["study.universes.other", "'sede'", "did you mean 'seed'?"]),
+        ("=summed", "=sumed", ["study.universes.other", "did you mean 'summed'?"]),
+        ("seed=9", "replicates=0", ["study.universes.other", "replicates=0"]),
+        ("change: none,", "change: none, base: othr,", ["base = 'othr'", "default, other"]),
     ],
 )
 def test_a_multiverse_that_means_nothing_is_refused(
