@@ -20,7 +20,7 @@ from kgl.replication.plan import Plan
 __all__ = ["Progress", "calm", "duration", "note_start", "watch"]
 
 #: Expected cost of a universe, in the seconds of the costs of cells.
-UNIVERSE = 30.0
+UNIVERSE = 75.0
 
 
 def duration(seconds: float) -> str:
