@@ -260,9 +260,12 @@ def _handles(inputs: Inputs, models: Sequence[str], once: Collection[str]) -> di
 def _points(ax: Axes, x: Any, part: pd.DataFrame, **look: Any) -> None:
     """Draw means, joined by a line, and bars for their intervals where there are any."""
     (line,) = ax.plot(x, part["mean"], clip_on=False, **look)
-    half = ((part["high"] - part["low"]) / 2).to_numpy(float)
+    mean = part["mean"].to_numpy(float)
+    half = np.nan_to_num((part["high"] - part["low"]).to_numpy(float) / 2)
+    # with few runs an interval reaches beyond what an APS can be
+    reach = np.minimum(half, [mean, np.maximum(1 - mean, 0)])
     ax.errorbar(
-        x, part["mean"], yerr=np.nan_to_num(half), fmt="none", ecolor=line.get_color(),
+        x, mean, yerr=reach, fmt="none", ecolor=line.get_color(),
         elinewidth=0.9, capsize=1.8, capthick=0.9, zorder=line.zorder - 0.1, clip_on=False,
     )  # fmt: skip
 

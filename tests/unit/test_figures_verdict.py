@@ -162,6 +162,16 @@ def test_intervals_are_those_of_the_mean() -> None:
     assert (row["p05"], row["p95"]) == pytest.approx(np.percentile(values, [5, 95]))
 
 
+def test_bars_of_few_runs_end_where_an_aps_does() -> None:
+    fig, numbers = controls.noise(_noise(("sbm",), runs=2))
+    assert numbers["low"].min() < 0 < 1 < numbers["high"].max()
+    (ax,) = fig.axes
+    ends = np.concatenate([bar[:, 1] for bars in ax.collections for bar in bars.get_segments()])
+    assert len(ends) >= 8
+    assert (ends.min(), ends.max()) == pytest.approx((0, 1))
+    _render(fig)
+
+
 def test_dial_draws_a_place_per_side() -> None:
     fig, numbers = controls.dial(_dial(graph=["sbm", "er"]))
     _render(fig)
