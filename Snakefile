@@ -84,6 +84,13 @@ rule all:
         f"{OUT}/provenance/{PLAN.name}{PLAN.suffix}.json",
         PLAN.claims,
         list(PLAN.published),
+        # Intermediate files too: one that was removed because it was corrupt is made again, instead
+        # of a run that reports success without it.
+        expand(f"{OUT}/data/{{dataset}}.npz", dataset=PLAN.datasets),
+        expand(f"{OUT}/fits/{{cell}}.npz", cell=PLAN.cells),
+        expand(f"{OUT}/universes/{{universe}}.parquet", universe=PLAN.universes),
+        expand(f"{OUT}/tables/{{table}}.parquet", table=PLAN.studies),
+        list(PLAN.judged.values()),
         list(PLAN.verdict.values()),
 
 

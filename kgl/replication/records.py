@@ -145,20 +145,50 @@ def save_table(path: str | Path, table: pd.DataFrame, settings: Any) -> None:
     parquet = import_optional("pyarrow.parquet", "workflow", "the replication")
     arrow = pa.Table.from_pandas(table, preserve_index=False)
     record = json.dumps(provenance(settings), sort_keys=True)
-    # a name for each column is all that readers need of pandas' own metadata
-    arrow = arrow.replace_schema_metadata({"kgl.provenance": record})
+    # A name for each column is all that readers need of pandas' own metadata. Pages have checksums, the footer has none: this one covers names, types and provenance too
+    arrow = arrow.replace_schema_metadata(
+        {"kgl.provenance": record, "kgl.sha256": _fingerprint(arrow.to_pandas(), record)}
+    )
     with atomic(path) as part:
-        parquet.write_table(arrow, part, compression="zstd")
+        parquet.write_table(arrow, part, compression="zstd", write_page_checksum=True)
 
 
 def load_table(path: str | Path) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Read what :func:`save_table` wrote: the table and its provenance."""
+    """Read what :func:`save_table` wrote: the table and its provenance.
+
+    Raises
+    ------
+    ValueError
+        Where the file is not a table of this workflow, or not the one that was written.
+    """
     parquet = import_optional("pyarrow.parquet", "workflow", "the replication")
-    arrow = parquet.read_table(path)
-    record = (arrow.schema.metadata or {}).get(b"kgl.provenance")
-    if record is None:
+    try:
+        arrow = parquet.read_table(path, page_checksum_verification=True)
+        table = arrow.to_pandas()
+        stored = {k.decode(): v.decode() for k, v in (arrow.schema.metadata or {}).items()}
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, ArithmeticError, TypeError, KeyError) as error:
+        raise ValueError(f"{path} cannot be read ({error}); remove it and run again") from error
+    if "kgl.provenance" not in stored:
         raise ValueError(f"{path} is not a table of this workflow: it has no provenance")
-    return arrow.to_pandas(), json.loads(record)
+    record = stored["kgl.provenance"]
+    if stored.get("kgl.sha256") != _fingerprint(table, record):
+        raise ValueError(
+            f"{path} does not hold what was written: its checksum differs; remove it and run again"
+        )
+    return table, json.loads(record)
+
+
+def _fingerprint(table: pd.DataFrame, record: str) -> str:
+    """Return the SHA-256 of the values, names and types of a table and of its provenance."""
+    pd = import_optional("pandas", "workflow", "the replication")
+    found = hashlib.sha256(record.encode())
+    for name in table.columns:
+        column = table[name]
+        found.update(f"{name} {column.dtype}".encode())
+        found.update(pd.util.hash_pandas_object(column, index=False).to_numpy().tobytes())
+    return found.hexdigest()
 
 
 def save_csv(path: str | Path, table: pd.DataFrame) -> None:

@@ -211,6 +211,25 @@ def test_tables_of_others_are_refused(tmp_path: Path) -> None:
     assert str(tmp_path / "t.parquet") in str(caught.value)
 
 
+def test_no_flipped_bit_of_a_table_goes_unnoticed(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.concat([TABLE.assign(value=rng.normal(size=3)) for _ in range(40)])
+    path = tmp_path / "t.parquet"
+    save_table(path, table, SETTINGS)
+    whole, read = path.read_bytes(), load_table(path)
+    for bit in rng.choice(8 * len(whole), size=400, replace=False):
+        spoiled = bytearray(whole)
+        spoiled[bit // 8] ^= 1 << (bit % 8)
+        path.write_bytes(spoiled)
+        try:
+            again, record = load_table(path)
+        except ValueError as error:
+            assert str(path) in str(error)
+        else:  # a bit that nothing depends on, such as the name of the program that wrote it
+            pd.testing.assert_frame_equal(again, read[0])
+            assert record == read[1]
+
+
 # -------------------------------------------------------------------------------------- provenance
 
 

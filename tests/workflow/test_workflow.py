@@ -200,6 +200,15 @@ def test_a_second_run_has_nothing_to_do(finished):
     assert finished.files(OUT) == before
 
 
+def test_a_removed_intermediate_file_is_made_again(finished):
+    """A corrupt file is to be removed: the next run must not report success without it."""
+    fit, table = min(FITS), f"{OUT}/tables/fig2.parquet"
+    for path in (fit, table):
+        (finished.root / path).unlink()
+    made = {path for job in finished.pending(SMOKE) for path in job.outputs}
+    assert {fit, table} <= made
+
+
 def test_touched_files_and_unused_modules_rerun_nothing(finished):
     for path in ("kgl/simulate.py", "kgl/solvers/graph_step.py", "experiments/style.py"):
         (finished.root / path).touch()
