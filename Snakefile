@@ -1,7 +1,7 @@
 # The replication: data -> fit -> score -> figure, claims -> verdict.
 #
 #   conf/                what is run: one file per family, kind of data, model and study
-#   kgl/replication/     what the rules do, as functions that are tested without Snakemake
+#   experiments/     what the rules do, as functions that are tested without Snakemake
 #   experiments/*.py     the scripts of the rules; experiments/figures the drawing
 #   profiles/default/    settings of Snakemake itself
 #   results/<run>/       data, fits, tables, figures, logs, benchmarks of a run
@@ -12,14 +12,21 @@
 #   snakemake --cores 8 --config study=fig2 'overrides=[replicates=3]'      an ablation, kept apart
 #   snakemake --report workflow.html                                        Snakemake's own page of jobs and files
 
+import os
 import sys
 import time
 
 from snakemake.logging import logger
 from snakemake.utils import min_version
 
-from kgl.replication.planning import make_plan
-from kgl.replication.progress import calm, duration, note_start, watch
+# `experiments` is not installed: this process and its jobs find it beside the Snakefile.
+sys.path.insert(0, workflow.basedir)
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [workflow.basedir, os.environ.get("PYTHONPATH")])
+)
+
+from experiments.planning import make_plan
+from experiments.progress import calm, duration, note_start, watch
 
 min_version("9.0")
 
@@ -111,7 +118,7 @@ rule data:
     params:
         spec=lambda w: PLAN.datasets[w.dataset],
     script:
-        "experiments/data.py"
+        "experiments/scripts/data.py"
 
 
 rule fit:
@@ -132,7 +139,7 @@ rule fit:
     params:
         spec=lambda w: PLAN.cells[f"{w.dataset}/{w.model}"].fit,
     script:
-        "experiments/fit.py"
+        "experiments/scripts/fit.py"
 
 
 rule score:
@@ -156,7 +163,7 @@ rule score:
         labels=lambda w: PLAN.labels(w.study),
         score=lambda w: PLAN.score(w.study),
     script:
-        "experiments/score.py"
+        "experiments/scripts/score.py"
 
 
 rule universe:
@@ -176,7 +183,7 @@ rule universe:
     params:
         spec=lambda w: PLAN.universes[f"{w.study}/{w.universe}"],
     script:
-        "experiments/universe.py"
+        "experiments/scripts/universe.py"
 
 
 rule multiverse:
@@ -195,7 +202,7 @@ rule multiverse:
     params:
         universes=lambda w: PLAN.studies[w.study].config["universes"],
     script:
-        "experiments/multiverse.py"
+        "experiments/scripts/multiverse.py"
 
 
 rule figure:
@@ -233,7 +240,7 @@ rule figure:
         study=lambda w: PLAN.figure(w.study),
         caption=lambda w: PLAN.studies[w.study].caption,
     script:
-        "experiments/figure.py"
+        "experiments/scripts/figure.py"
 
 
 rule facts:
@@ -250,7 +257,7 @@ rule facts:
     params:
         about=lambda w: PLAN.facts[w.files],
     script:
-        "experiments/facts.py"
+        "experiments/scripts/facts.py"
 
 
 rule claims:
@@ -270,7 +277,7 @@ rule claims:
         simulated=PLAN.ledger["simulated"],
         labels=PLAN.ledger["labels"],
     script:
-        "experiments/claims.py"
+        "experiments/scripts/claims.py"
 
 
 rule summary:
@@ -301,7 +308,7 @@ rule summary:
         captions=PLAN.captions,
         started=f"{OUT}/logs/started",
     script:
-        "experiments/summary.py"
+        "experiments/scripts/summary.py"
 
 
 rule example:
@@ -316,7 +323,7 @@ rule example:
         mem_mb=1000,
         runtime=5,
     script:
-        "experiments/example.py"
+        "experiments/scripts/example.py"
 
 
 rule publish:
@@ -331,7 +338,7 @@ rule publish:
         mem_mb=500,
         runtime=5,
     script:
-        "experiments/publish.py"
+        "experiments/scripts/publish.py"
 
 
 if PLAN.verdict:
@@ -350,4 +357,4 @@ if PLAN.verdict:
             mem_mb=1000,
             runtime=5,
         script:
-            "experiments/verdict.py"
+            "experiments/scripts/verdict.py"

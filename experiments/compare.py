@@ -15,10 +15,10 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments import style
-from kgl.replication.compare import common_studies, compare_tables
-from kgl.replication.config import ConfigError, compose
-from kgl.replication.records import atomic, save_csv
+from experiments.comparison import common_studies, compare_tables
+from experiments.config import ConfigError, compose
+from experiments.figures import style
+from experiments.io import atomic, save_csv
 
 RESULTS = Path("results")
 

@@ -1,12 +1,236 @@
-"""Snakemake script: choose grid points and write the table of one study."""
+"""From fits to tables: choose a grid point for each replicate, and write one number per row.
 
-from kgl.replication.jobs import score_job
+Columns of a table: ``study, graph, data, sweep, level, m, n, noise, missing, model, replicate``,
+the criterion by which the point was chosen (``selected_by``: a metric against the truth,
+``held_out``, or ``every`` for each point of the grid where a study wants them all), the point
+(``lam, rho, psi`` and whatever else the model has), the axes on whose end it lies (``at_edge``),
+``metric`` and ``value``.
+"""
 
-score_job(
-    snakemake.wildcards.study,
-    list(snakemake.input.fits),
-    snakemake.params.labels,
-    snakemake.params.score,
-    snakemake.output[0],
-    snakemake.log[0],
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgl._optional import import_optional
+from kgl.laplacian import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CRITERIA", "EVERY", "HELD_OUT", "best_points", "score_cell", "score_study", "summarise"]
+
+#: What a grid point can be chosen by against the truth, and whether more of it is better.
+CRITERIA = {"aps": True, "sse": False, "nmi": True, "mse_out": False}
+#: A choice without the truth: observed entries are predicted from the others.
+HELD_OUT = "held_out"
+#: No choice: every point, for studies that ask for it.
+EVERY = "every"
+#: What is written for the chosen point.
+METRICS = (
+    "aps",
+    "aps_scores",
+    "sse",
+    "nmi",
+    "density",
+    "mse_in",
+    "mse_out",
+    "mse_held",
+    "n_iter",
+    "converged",
+    "kkt_residual",
+    "top_share",
+    "uneven",
+    "density_error",
+    "size",
+    "row_spread",
+    "spread",
+    "rise",
+    "seconds",
 )
+#: A cell of a figure, up to the model; other keys that a study sweeps over come before the model.
+KEYS = ["study", "graph", "data", "sweep", "level", "m", "n", "noise", "missing", "model"]
+AXES = ("lam", "rho", "psi")
+
+
+def best_points(
+    values: Array, *, highest: bool, best: str = "replicate", inside: Array | None = None
+) -> Array:
+    """Return the index of the best grid point for each replicate.
+
+    Parameters
+    ----------
+    values : array (R, N)
+        A metric at every point of every replicate.
+    highest : bool
+        Whether more is better.
+    best : {"replicate", "mean"}
+        The best point of each replicate, or the one that is best on average for all of them.
+    inside : array (N,), optional
+        Of equally good points the one with the largest value here is taken, then the first.
+
+    Examples
+    --------
+    >>> best_points(np.array([[0.1, 0.4], [0.9, 0.2]]), highest=True)
+    array([1, 0])
+    >>> best_points(np.array([[0.1, 0.4], [0.9, 0.2]]), highest=True, best="mean")
+    array([0, 0])
+    """
+    signed = values if highest else -values
+    if best == "mean":
+        signed = np.broadcast_to(signed.mean(axis=0), signed.shape)
+    tied = signed == signed.max(axis=1, keepdims=True)
+    rank = np.zeros(values.shape[1]) if inside is None else inside
+    return np.asarray(np.argmax(np.where(tied, rank, -np.inf), axis=1))
+
+
+def _ends(axes: Mapping[str, Array]) -> dict[str, np.ndarray]:
+    """Return, for each hyperparameter, whether a point has its first or last value of several."""
+    ends = {}
+    for name, values in axes.items():
+        axis = np.unique(values)
+        ends[name] = np.isin(values, axis[[0, -1]]) & (len(axis) > 2)
+    return ends
+
+
+def score_cell(
+    arrays: Mapping[str, Array], labels: Mapping[str, Any], score: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the rows of one cell.
+
+    Parameters
+    ----------
+    arrays : dict of arrays
+        From :func:`experiments.fit.fit_cell`.
+    labels : dict
+        What the cell is: family, kind of data, level, model.
+    score : dict
+        The protocol: ``aps`` says what average precision ranks (``weights`` or ``scores``),
+        ``best`` how a point is chosen; with ``folds`` points are chosen by held-out entries too,
+        among graphs of ``held_out_density`` where densities set psi; with ``points`` the rows of
+        every point follow.
+    """
+    metrics = {"aps": arrays[f"aps_{score['aps']}"]} if "aps_weights" in arrays else {}
+    metrics |= {name: arrays[name] for name in METRICS if name in arrays}
+    axes = {k.removeprefix("grid."): v for k, v in arrays.items() if k.startswith("grid.")}
+    ends = _ends(axes)
+    inside = -sum(ends.values(), start=np.zeros(next(iter(metrics.values())).shape[1]))
+    rows = []
+    for criterion, replicates, chosen in _choices(metrics, axes, inside, score):
+        for replicate, index in zip(replicates.tolist(), chosen.tolist(), strict=True):
+            point = {name: float(axes[name][index]) for name in axes}
+            if "psi" in arrays:  # found for a density
+                point["psi"] = float(arrays["psi"][replicate, index])
+            edge = "+".join(name for name in ends if ends[name][index])
+            for metric in metrics:
+                value = float(metrics[metric][replicate, index])
+                row = {**labels, "replicate": replicate, "selected_by": criterion}
+                row |= dict.fromkeys(AXES, np.nan) | point
+                row |= {"at_edge": edge, "metric": metric, "value": value}
+                rows.append(row)
+    return rows
+
+
+def _choices(
+    metrics: Mapping[str, Array], axes: Mapping[str, Array], inside: Array, score: Mapping[str, Any]
+) -> Iterable[tuple[str, np.ndarray, np.ndarray]]:
+    """Yield each criterion, the replicates that have it, and the point chosen for each."""
+    replicated, n_points = next(iter(metrics.values())).shape
+    everywhere = np.arange(n_points)
+    found = [
+        (name, metrics[name], highest) for name, highest in CRITERIA.items() if name in metrics
+    ]
+    if score.get("folds"):
+        at = np.flatnonzero(axes.get("density", np.array([])) == score["held_out_density"])
+        candidates = at if len(at) else everywhere
+        held = metrics["mse_held"] if "mse_held" in metrics else np.full((1, n_points), np.nan)
+        if np.isnan(held).all() and len(candidates) == 1:
+            # a model that predicts nothing, with one graph of the density that is compared
+            replicates = np.arange(len(next(iter(metrics.values()))))
+            yield HELD_OUT, replicates, np.full(len(replicates), candidates[0])
+        found.append((HELD_OUT, held, False))
+    for criterion, values, highest in found:
+        # without a value where nothing was withheld, or where the model fits no signals
+        usable = np.flatnonzero(~np.isnan(values).all(axis=0))
+        scored = np.flatnonzero(~np.isnan(values[:, usable]).any(axis=1))
+        if not len(usable) or not len(scored):
+            continue
+        chosen = best_points(
+            values[np.ix_(scored, usable)],
+            highest=highest,
+            best=score["best"],
+            inside=inside[usable],
+        )
+        yield criterion, scored, usable[chosen]
+    if score.get("points"):
+        for index in everywhere:
+            yield EVERY, np.arange(replicated), np.full(replicated, index)
+
+
+def score_study(
+    study: str,
+    cells: Iterable[tuple[Mapping[str, Any], Mapping[str, Array]]],
+    score: Mapping[str, Any],
+) -> pd.DataFrame:
+    """Return the table of a study from the labels and arrays of its cells."""
+    pd = import_optional("pandas", "workflow", "the replication")
+    rows = [
+        row
+        for labels, arrays in cells
+        for row in score_cell(arrays, {"study": study, **labels}, score)
+    ]
+    table = pd.DataFrame(rows)
+    # empty values are dropped last, so that models without signals keep no rows of NaN
+    table = table[table["value"].notna()].reset_index(drop=True)
+    last = ["at_edge", "metric", "value"]
+    return table[[c for c in table.columns if c not in last] + last]
+
+
+def summarise(
+    table: pd.DataFrame,
+    metrics: Iterable[str],
+    *,
+    pool: bool = False,
+    selected_by: str | None = None,
+) -> pd.DataFrame:
+    """Mean and 5th and 95th percentile over replicates: what the figures draw.
+
+    Each metric is taken at the point that is best by itself, as the paper reports; ``density`` and
+    other metrics that choose nothing are taken where ``aps`` is best (or ``nmi``, without a graph
+    to compare with).
+
+    Parameters
+    ----------
+    table : DataFrame
+        From :func:`score_study`.
+    metrics : iterable of str
+        Which ones, in this order.
+    pool : bool
+        Whether the families of graphs are taken together.
+    selected_by : str, optional
+        One criterion for all metrics instead, such as ``held_out``.
+    """
+    pd = import_optional("pandas", "workflow", "the replication")
+    known = list(table.columns[: table.columns.get_loc("replicate")])
+    keys = [k for k in known if not (pool and k == "graph")]
+    default = "aps" if "aps" in set(table["selected_by"]) else "nmi"
+    parts = []
+    for metric in metrics:
+        criterion = selected_by or (metric if metric in CRITERIA else default)
+        rows = table[(table["metric"] == metric) & (table["selected_by"] == criterion)]
+        groups = rows.groupby(keys, sort=False, dropna=False)
+        part = groups["value"].agg(
+            mean="mean",
+            p05=lambda v: np.percentile(v, 5),
+            p95=lambda v: np.percentile(v, 95),
+            runs="count",
+        )
+        part["at_edge"] = groups["at_edge"].agg(lambda v: float((v != "").mean()))
+        frame = part.reset_index()
+        frame.insert(len(keys), "metric", metric)
+        if pool:
+            frame.insert(1, "graph", "+".join(dict.fromkeys(rows["graph"])))
+        parts.append(frame)
+    return pd.concat(parts, ignore_index=True)

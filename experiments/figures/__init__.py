@@ -14,10 +14,10 @@ from typing import Any
 import matplotlib as mpl
 import pandas as pd
 
-from experiments import style
-from kgl.replication.config import STANDIN, resolve
-from kgl.replication.records import atomic, load_arrays, load_table, save_csv
-from kgl.replication.scoring import summarise
+from experiments.config import STANDIN, resolve
+from experiments.figures import style
+from experiments.io import atomic, load_arrays, load_table, save_csv
+from experiments.score import summarise
 
 
 @dataclass(frozen=True)

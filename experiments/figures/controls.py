@@ -11,11 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from experiments import style
-from experiments.figures import Inputs
+from experiments.claims.evidence import Lacking, mean_interval
+from experiments.figures import Inputs, style
 from experiments.figures.curves import set_values
 from kgl.laplacian import Array
-from kgl.replication.claims.evidence import Lacking, mean_interval
 
 #: Models that learn nothing: what is said of the nodes, taken for a graph.
 ALONE = ("kernel", "kernel_inverse")

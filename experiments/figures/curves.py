@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from experiments import style
-from experiments.figures import Inputs
+from experiments.figures import Inputs, style
 
 #: Errors that differ by more than this factor are drawn on a logarithmic axis.
 LOG_FROM = 4.0

@@ -12,10 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 
-from experiments import style
-from experiments.figures import Inputs
+from experiments.figures import Inputs, style
 from experiments.figures.curves import LOG_FROM, set_levels, set_values
-from kgl.replication.scoring import HELD_OUT, summarise
+from experiments.score import HELD_OUT, summarise
 
 #: Errors of entries, which are drawn for all families together.
 ERROR = "mse_out"

@@ -11,10 +11,9 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from experiments import style
-from experiments.figures import Inputs
+from experiments.figures import Inputs, style
+from experiments.score import CRITERIA
 from kgl.laplacian import Array
-from kgl.replication.scoring import CRITERIA
 
 AXES = ("psi", "lam", "rho")
 KEYS = ["data", "graph", "model"]

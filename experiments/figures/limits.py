@@ -11,12 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from experiments import style
-from experiments.figures import Inputs
+from experiments.figures import Inputs, style
 from experiments.figures.curves import set_levels, set_values
 from experiments.figures.sparsity import paper_value
+from experiments.score import AXES, EVERY
 from kgl.laplacian import Array
-from kgl.replication.scoring import AXES, EVERY
 
 #: Shares, which run from nothing to one.
 SHARES = ("aps", "density", "top_share")

@@ -12,10 +12,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from experiments import style
-from experiments.figures import Inputs
+from experiments.figures import Inputs, style
+from experiments.score import HELD_OUT
 from kgl.laplacian import Array, adjacency_from_edges
-from kgl.replication.scoring import HELD_OUT
 
 #: Of groups: colour-blind safe, with a marker of its own each.
 GROUPS = (

@@ -11,8 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from experiments import style
-from experiments.figures import Inputs
+from experiments.figures import Inputs, style
 
 #: From the best verdict to the worst.
 VERDICTS = tuple(style.VERDICT_COLOURS)

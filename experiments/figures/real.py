@@ -10,10 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from experiments import style
-from experiments.figures import Inputs
+from experiments.figures import Inputs, style
 from experiments.figures.curves import BELOW, draw_models, set_levels, set_values
-from kgl.replication.scoring import HELD_OUT, summarise
+from experiments.score import HELD_OUT, summarise
 
 #: Two ways to choose hyperparameters, and what they are called above a panel.
 CHOICES = {None: "chosen by the truth (as in the paper)", HELD_OUT: "chosen by held-out entries"}

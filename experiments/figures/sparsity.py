@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
 
-from experiments import style
-from experiments.figures import Inputs
+from experiments.figures import Inputs, style
 from kgl.laplacian import Array, adjacency_from_edges, edges_from_adjacency
 
 #: The values that the paper prints, at four psi.

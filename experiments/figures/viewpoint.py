@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from experiments import style
-from experiments.figures import Inputs
+from experiments.figures import Inputs, style
 from kgl.laplacian import Array, adjacency_from_edges
 from kgl.plotting import plot_graph
 

@@ -1,0 +1,125 @@
+"""Scores at every point of a grid: what the claims about hyperparameters and algorithm are about.
+
+Their evidence is the tables themselves, by study. Runs are paired by family and replicate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.claims.evidence import Lacking
+from experiments.score import EVERY
+from kgl.laplacian import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "KINDS",
+    "RUNS",
+    "Cube",
+    "Tables",
+    "cube",
+    "every",
+    "kinds",
+    "line",
+    "point",
+    "spread_over",
+]
+
+Tables = Mapping[str, "pd.DataFrame | None"]
+KINDS = ("independent", "dependent")
+RUNS = ["graph", "replicate"]
+
+
+def every(
+    table: pd.DataFrame | None, metrics: Sequence[str], *, selected_by: str = EVERY, **fixed: Any
+) -> pd.DataFrame:
+    """Return the rows of some metrics of KGL, where columns have given values.
+
+    Raises
+    ------
+    Lacking
+        If there are none of one of the metrics.
+    """
+    if table is None:
+        raise Lacking("no table")
+    rows = table[(table["selected_by"] == selected_by) & (table["model"] == "kgl")]
+    rows = rows[rows["metric"].isin(list(metrics))]
+    for column, value in fixed.items():
+        if column not in rows:
+            raise Lacking(f"no column {column}")
+        if isinstance(value, float):
+            rows = rows[np.isclose(rows[column].astype(float), value, rtol=1e-6, atol=0.0)]
+        else:
+            rows = rows[rows[column] == value]
+    absent = set(metrics) - set(rows["metric"])
+    if absent:
+        raise Lacking(f"no scores of {', '.join(sorted(absent))} of {fixed}")
+    return rows
+
+
+def kinds(table: pd.DataFrame | None) -> list[str]:
+    """Return which kinds of data a table is about."""
+    found = set() if table is None else set(table["data"])
+    return [kind for kind in KINDS if kind in found]
+
+
+def point(
+    table: pd.DataFrame | None, metric: str, columns: str | list[str], **fixed: Any
+) -> pd.DataFrame:
+    """Return a metric with runs in rows and what varies in columns; all of it must be there."""
+    rows = every(table, [metric], **fixed)
+    varied = [columns] if isinstance(columns, str) else columns
+    if rows.duplicated([*RUNS, *varied]).any():
+        raise Lacking(f"several scores of {metric} in one run at one of {', '.join(varied)}")
+    wide = rows.pivot_table(index=RUNS, columns=columns, values="value", dropna=False)
+    wide = wide.dropna(axis="columns", how="all").dropna(axis="index", how="all")
+    if wide.isna().any(axis=None):
+        raise Lacking(f"scores of {metric} of some runs are lacking")
+    return wide
+
+
+def line(table: pd.DataFrame | None, metric: str, axis: str, **fixed: Any) -> dict[float, Array]:
+    """Return a metric of all runs at each value of a hyperparameter, in order."""
+    wide = point(table, metric, axis, **fixed)
+    values = [float(value) for value in wide.columns]
+    return dict(zip(values, wide.to_numpy().T, strict=True))
+
+
+@dataclass(frozen=True)
+class Cube:
+    """A metric on a whole grid.
+
+    Attributes
+    ----------
+    lam, rho, psi : array
+        Axes.
+    values : array (R, lam, rho, psi)
+        Of each run.
+    """
+
+    lam: Array
+    rho: Array
+    psi: Array
+    values: Array
+
+
+def cube(table: pd.DataFrame | None, metric: str, **fixed: Any) -> Cube:
+    """Return a metric on the whole grid of a study."""
+    wide = point(table, metric, ["lam", "rho", "psi"], **fixed)
+    axes = [np.unique(wide.columns.get_level_values(name)) for name in ("lam", "rho", "psi")]
+    shape = [len(axis) for axis in axes]
+    if wide.shape[1] != np.prod(shape):
+        raise Lacking(f"{metric} is not on a whole grid")
+    values = wide.sort_index(axis=1).to_numpy().reshape(len(wide), *shape)
+    return Cube(axes[0], axes[1], axes[2], values)
+
+
+def spread_over(values: Array, axis: int) -> Array:
+    """Return greatest less least over an axis, relative to the mean there."""
+    return np.asarray(np.ptp(values, axis=axis) / values.mean(axis=axis))

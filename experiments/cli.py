@@ -1,0 +1,101 @@
+"""One-off runs without Snakemake, with Hydra's own command line and multirun.
+
+``python -m experiments graph=er data=dependent model=kgl data.noise=0.5`` fits one cell, prints its
+scores and writes them to their own directory; ``python -m experiments -m model=kgl,kglo
+data.noise=0,1`` fits one for each combination, with one table for all. The value that Hydra's
+optimisers see is the mean APS, or the mean NMI where the ground truth is groups.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from hydra.experimental.callback import Callback
+
+from experiments.config import GROUPS, STANDIN, Composed, ConfigError, compose, conf_dir
+from experiments.datasets.synthetic import build
+from experiments.fit import fit_cell
+from experiments.io import save_csv, save_table
+from experiments.planning import single_cell
+from experiments.score import score_study, summarise
+from kgl._optional import import_optional
+
+__all__ = ["Gather", "main", "run"]
+
+_SHOWN = ["aps", "sse", "nmi", "mse_out", "density"]
+
+
+def run(composed: Composed, directory: Path) -> float:
+    """Fit the cell of a configuration, write and print its scores, return the mean APS or NMI."""
+    values = composed.values()
+    if values.get("study") is not None:
+        study = composed.choices["study"]
+        raise ConfigError(
+            f"study={study} is a whole figure; run: snakemake --cores 8 --config study={study}"
+        )
+    choices = composed.choices
+    cell = single_cell(values, str(choices["graph"]), str(choices["data"]), str(choices["model"]))
+    print(f"{cell.name}: writing to {directory}")
+    if cell.simulated:
+        print(f"{STANDIN}: {cell.reason}")
+    arrays = fit_cell(build(cell.data), cell.fit, print)
+    score, folds = values["protocol"]["score"], values["protocol"]["fit"]["folds"]
+    table = score_study("one-off", [(cell.labels, arrays)], {**score, "folds": folds})
+    metrics = [metric for metric in _SHOWN if metric in set(table["metric"])]
+    summary = summarise(table, metrics)
+    if cell.simulated:
+        table.insert(0, "source", STANDIN)
+        summary.insert(0, "source", STANDIN)
+    end = f"-{STANDIN.replace(' ', '-')}" * cell.simulated
+    save_table(directory / f"table{end}.parquet", table, {"data": cell.data, "fit": cell.fit})
+    save_csv(directory / f"summary{end}.csv", summary)
+    print(summary[["metric", "mean", "p05", "p95", "runs"]].to_string(index=False))
+    goal = next(metric for metric in ("aps", "nmi") if metric in metrics)
+    best = table[(table["metric"] == goal) & (table["selected_by"] == goal)]
+    return float(best["value"].mean())
+
+
+class Gather(Callback):
+    """Hydra callback: after a multirun, one table of all its cells."""
+
+    def on_multirun_end(self, config: Any, **_: Any) -> None:
+        """Write ``summary.csv`` beside the directories of the cells, and print it."""
+        pd = import_optional("pandas", "workflow", "the replication")
+        directory = Path(config.hydra.sweep.dir)
+        parts = [pd.read_csv(path) for path in sorted(directory.glob("*/summary*.csv"))]
+        if not parts:
+            return
+        summary = pd.concat(parts, ignore_index=True)
+        save_csv(directory / "summary.csv", summary)
+        keys = ["graph", "data", "m", "n", "noise", "missing", "model"]
+        # what differs between the cells, and the scores
+        shown = [key for key in keys if summary[key].nunique() > 1]
+        print(f"\n{len(parts)} cells: {directory / 'summary.csv'}")
+        print(summary[[*shown, "metric", "mean", "p05", "p95", "runs"]].to_string(index=False))
+
+
+def main() -> None:
+    """Run Hydra's command line."""
+    hydra = import_optional("hydra", "workflow", "python -m experiments")
+    from hydra.core.hydra_config import HydraConfig
+    from omegaconf import OmegaConf
+
+    def job(config: Any) -> float:
+        info = HydraConfig.get()
+        choices = {group: info.runtime.choices.get(group) for group in GROUPS}
+        plain: Any = OmegaConf.to_container(config)
+        composed = Composed(plain, choices, tuple(info.overrides.task))
+        try:
+            return run(composed, Path(info.runtime.output_dir))
+        except ConfigError as error:
+            sys.exit(f"error: {error}")
+
+    try:
+        conf = str(conf_dir())
+        if not any(text.startswith("-") for text in sys.argv[1:]):
+            compose(sys.argv[1:]).values()  # says more than Hydra does about what is wrong
+        hydra.main(version_base="1.3", config_path=conf, config_name="config")(job)()
+    except ConfigError as error:
+        sys.exit(f"error: {error}")

@@ -1,5 +1,0 @@
-"""Snakemake script: draw one dataset."""
-
-from kgl.replication.jobs import data_job
-
-data_job(snakemake.params.spec, snakemake.output[0], snakemake.log[0])

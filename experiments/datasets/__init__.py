@@ -1,0 +1,1 @@
+"""Data of the studies: synthetic, real, and controls with other kernels."""

@@ -1,0 +1,69 @@
+"""Where data come from: functions that ``conf/data`` names.
+
+A source is ``f(settings, replicate) -> dict of arrays``, with ``settings`` the composed groups
+``graph`` and ``data`` and the root seed. It returns ``Y`` (n, m) with NaN where an entry is missing
+and ``Y_full`` without gaps, as far as is known; ``W`` (m, m) the true graph or ``groups`` (m,) the
+true clusters of its nodes; ``K_x`` (m, m), and ``K_z`` (n, n) where observations are dependent; and
+what figures want besides. All models see the same arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from experiments.config import resolve
+from kgl.laplacian import Array
+from kgl.simulate import GRAPH_FAMILIES, SyntheticData, make_dataset
+
+__all__ = ["build", "draw", "synthetic"]
+
+
+def draw(settings: Mapping[str, Any], replicate: int) -> SyntheticData:
+    """Draw a random graph and smooth signals on it, as in the paper's synthetic experiments."""
+    graph, data = settings["graph"], settings["data"]
+    family = graph["family"]
+    if "." in family:
+        # a family of one's own: registered under its path, which names its random streams too
+        GRAPH_FAMILIES[family] = resolve(family, what="graph family")
+    return make_dataset(
+        family,
+        m=graph["m"],
+        n=data["n"],
+        alpha=graph["alpha"],
+        dependent=data["dependent"],
+        bandwidth=data["bandwidth"],
+        noise=data["noise"],
+        missing=data["missing"],
+        density=graph["density"],
+        weights=graph["weights"],
+        connected=graph["connected"],
+        unit_variance=graph.get("unit_variance", False),
+        seed=settings["seed"],
+        replicate=replicate,
+        **graph["options"],
+    )
+
+
+def synthetic(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
+    """Return what models and metrics need of the data that :func:`draw` makes."""
+    made = draw(settings, replicate)
+    arrays = {"Y": made.Y, "Y_full": made.Y_full, "W": made.W, "K_x": made.K_x}
+    return arrays if made.K_z is None else {**arrays, "K_z": made.K_z}
+
+
+def build(
+    settings: Mapping[str, Any], report: Callable[[str], None] = lambda _: None
+) -> dict[str, Array]:
+    """Return the arrays of all replicates of a dataset, stacked along a first axis."""
+    source = resolve(settings["make"], what="data.make")
+    replicates = settings["replicates"]
+    made = []
+    for replicate in range(replicates):
+        made.append(source(settings, replicate))
+        n, m = made[-1]["Y"].shape
+        gaps = float(np.isnan(made[-1]["Y"]).mean())
+        report(f"replicate {replicate + 1}/{replicates}: {n} x {m}, {gaps:.1%} missing")
+    return {name: np.stack([arrays[name] for arrays in made]) for name in made[0]}

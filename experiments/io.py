@@ -1,0 +1,203 @@
+"""Files: arrays and tables that are written whole or not at all, and know where they came from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kgl._optional import import_optional
+from kgl.laplacian import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "atomic",
+    "content_hash",
+    "digest",
+    "distinct",
+    "load_arrays",
+    "load_table",
+    "provenance",
+    "save_arrays",
+    "save_csv",
+    "save_table",
+    "state_of",
+]
+
+#: What counts as source: a change elsewhere does not make a result "dirty".
+SOURCES = ("kgl", "conf", "experiments", "Snakefile")
+
+
+def digest(value: Any, length: int = 12) -> str:
+    """Return a short name for a plain value, the same on every machine.
+
+    Examples
+    --------
+    >>> digest({"b": 1, "a": [0.5]}) == digest({"a": [0.5], "b": 1})
+    True
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:length]
+
+
+@contextmanager
+def atomic(path: str | Path) -> Iterator[Path]:
+    """Give a temporary path beside ``path``; move it there only if the block succeeds."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # the process id keeps two writers apart; the suffix stays, since writers go by it
+    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@cache
+def _git() -> dict[str, Any]:
+    root = Path(__file__).resolve().parents[1]
+
+    def run(*command: str) -> str | None:
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(root), *command], capture_output=True, text=True, check=True
+            )
+        except (OSError, subprocess.CalledProcessError):
+            return None
+        return done.stdout.strip()
+
+    changed = run("status", "--porcelain", "--", *SOURCES)
+    return {"commit": run("rev-parse", "HEAD"), "dirty": None if changed is None else bool(changed)}
+
+
+@cache
+def _machine() -> dict[str, Any]:
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[call-overload, index, unused-ignore]
+    return {
+        "kgl": version("kernel-graph-learning"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": version("scipy"),
+        "blas": f"{blas['name']} {blas['version']}",
+        "threads": os.environ.get("OMP_NUM_THREADS"),
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def provenance(settings: Any) -> dict[str, Any]:
+    """Return where a result comes from: settings, code and libraries.
+
+    Neither the time nor the name of the machine is part of it: two runs of the same code on the
+    same settings give the same bytes.
+    """
+    return {"settings": settings, "digest": digest(settings), **_git(), **_machine()}
+
+
+def state_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a provenance that is about code and libraries."""
+    return {k: v for k, v in record.items() if k not in ("settings", "digest")}
+
+
+def distinct(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return each record once, in a fixed order."""
+    texts = sorted({json.dumps(record, sort_keys=True) for record in records})
+    return [json.loads(text) for text in texts]
+
+
+def save_arrays(path: str | Path, arrays: Mapping[str, Array], settings: Any) -> None:
+    """Write arrays and their provenance as a compressed ``.npz`` file."""
+    record = np.array(json.dumps(provenance(settings), sort_keys=True))
+    with atomic(path) as part, part.open("wb") as stream:
+        np.savez_compressed(stream, **dict(arrays), provenance=record)  # type: ignore[arg-type, unused-ignore]
+
+
+def load_arrays(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Read what :func:`save_arrays` wrote: the arrays and the provenance."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        record = json.loads(str(arrays.pop("provenance")))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{path} is not a file of this workflow ({error}); remove it") from error
+    return arrays, record
+
+
+def save_table(path: str | Path, table: pd.DataFrame, settings: Any) -> None:
+    """Write a table as Parquet, with its provenance in the file's metadata."""
+    pa = import_optional("pyarrow", "workflow", "the replication")
+    parquet = import_optional("pyarrow.parquet", "workflow", "the replication")
+    arrow = pa.Table.from_pandas(table, preserve_index=False)
+    record = json.dumps(provenance(settings), sort_keys=True)
+    # A name for each column is all that readers need of pandas' own metadata. Pages have checksums,
+    # the footer has none: this one covers names, types and provenance too.
+    arrow = arrow.replace_schema_metadata(
+        {"kgl.provenance": record, "kgl.sha256": _fingerprint(arrow.to_pandas(), record)}
+    )
+    with atomic(path) as part:
+        parquet.write_table(arrow, part, compression="zstd", write_page_checksum=True)
+
+
+def load_table(path: str | Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Read what :func:`save_table` wrote: the table and its provenance.
+
+    Raises
+    ------
+    ValueError
+        Where the file is not a table of this workflow, or not the one that was written.
+    """
+    parquet = import_optional("pyarrow.parquet", "workflow", "the replication")
+    try:
+        arrow = parquet.read_table(path, page_checksum_verification=True)
+        table = arrow.to_pandas()
+        stored = {k.decode(): v.decode() for k, v in (arrow.schema.metadata or {}).items()}
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, ArithmeticError, TypeError, KeyError) as error:
+        raise ValueError(f"{path} cannot be read ({error}); remove it and run again") from error
+    if "kgl.provenance" not in stored:
+        raise ValueError(f"{path} is not a table of this workflow: it has no provenance")
+    record = stored["kgl.provenance"]
+    if stored.get("kgl.sha256") != _fingerprint(table, record):
+        raise ValueError(
+            f"{path} does not hold what was written: its checksum differs; remove it and run again"
+        )
+    return table, json.loads(record)
+
+
+def _fingerprint(table: pd.DataFrame, record: str) -> str:
+    """Return the SHA-256 of the values, names and types of a table and of its provenance."""
+    pd = import_optional("pandas", "workflow", "the replication")
+    found = hashlib.sha256(record.encode())
+    for name in table.columns:
+        column = table[name]
+        found.update(f"{name} {column.dtype}".encode())
+        found.update(pd.util.hash_pandas_object(column, index=False).to_numpy().tobytes())
+    return found.hexdigest()
+
+
+def save_csv(path: str | Path, table: pd.DataFrame) -> None:
+    """Write a table to read: six digits, no index."""
+    with atomic(path) as part:
+        table.to_csv(part, index=False, float_format="%.6g", lineterminator="\n")
+
+
+def content_hash(table: pd.DataFrame) -> str:
+    """Return the SHA-256 of the numbers of a table, whatever made them."""
+    return hashlib.sha256(table.to_csv(index=False, lineterminator="\n").encode()).hexdigest()

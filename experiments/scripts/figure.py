@@ -1,0 +1,15 @@
+"""Snakemake script: draw the figure of one study and write its numbers beside it."""
+
+from experiments.config import resolve
+from experiments.jobs import logged
+
+with logged(snakemake.log[0]):
+    draw = resolve("experiments.figures.draw")
+    draw(
+        snakemake.wildcards.study,
+        snakemake.params.study,
+        table=snakemake.input.table,
+        fits=list(snakemake.input.fits),
+        data=list(snakemake.input.data),
+        outputs=list(snakemake.output),
+    )

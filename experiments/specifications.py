@@ -1,0 +1,81 @@
+"""The multiverse: the synthetic experiments in a small size, under one reading after another.
+
+A *universe* is one way to read what the paper leaves open: a few overrides. All its cells are
+small, so it is one job: data are drawn, models fitted, points chosen and claims judged in one
+process, by the functions that the rules of the workflow call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from experiments.claims import judge, to_table
+from experiments.claims.evidence import Lacking
+from experiments.claims.hyper import h1_distance
+from experiments.claims.readings import readings
+from experiments.datasets.synthetic import build
+from experiments.fit import fit_cell
+from experiments.io import digest
+from experiments.plan import Plan
+from experiments.planning import plan_universe
+from experiments.score import score_study
+from kgl._optional import import_optional
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["judge_universe", "run_plan"]
+
+Report = Callable[[str], None]
+
+
+def run_plan(plan: Plan, report: Report = lambda _: None) -> dict[str, pd.DataFrame]:
+    """Make the tables of all studies of a plan in this process; nothing is written."""
+    fitted: dict[str, dict[str, Any]] = {}
+    arrays: dict[str, dict[str, Any]] = {}
+    for name, cell in plan.cells.items():
+        key = digest(cell.data)
+        if key not in arrays:
+            arrays[key] = build(cell.data)
+        fitted[name] = fit_cell(arrays[key], cell.fit)
+        report(f"{len(fitted)}/{len(plan.cells)} {name}")
+    return {
+        study.name: score_study(
+            study.name, [(cell.labels, fitted[cell.name]) for cell in study.cells], plan.score(key)
+        )
+        for key, study in plan.studies.items()
+    }
+
+
+def judge_universe(
+    collection: str, overrides: Sequence[str], report: Report = lambda _: None
+) -> pd.DataFrame:
+    """Run a collection of studies under some overrides, and judge what it shows.
+
+    Returns
+    -------
+    DataFrame
+        One row per claim: its ``verdict``, how many of its ``parts`` ``held``, and the distance of
+        the run from the values that the paper prints (``h1_distance``).
+    """
+    pd = import_optional("pandas", "workflow", "the replication")
+    plan = plan_universe(collection, overrides)
+    tables = run_plan(plan, report)
+    labels = plan.ledger["labels"]
+    judged = judge(r for r in readings(tables, labels["models"], labels["kinds"]) if r.default)
+    rows = to_table(judged)
+    distance = float("nan")
+    with suppress(Lacking):
+        distance = h1_distance(tables.get("fig12"))
+    claims = rows.groupby("claim", sort=False)
+    return pd.DataFrame(
+        {
+            "claim": claims["claim"].first(),
+            "verdict": claims["verdict"].first(),
+            "held": claims["holds"].sum().astype(int),
+            "parts": claims["holds"].count(),
+            "h1_distance": distance,
+        }
+    ).reset_index(drop=True)

@@ -1,0 +1,106 @@
+"""Two runs compared: paired differences of made-up tables, and what is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments import compare
+from experiments.comparison import common_studies, compare_tables
+from experiments.io import save_table
+
+
+def table(
+    shift: float, replicates: int = 4, models: tuple[str, ...] = ("gl", "kgl")
+) -> pd.DataFrame:
+    rows = []
+    for model in models:
+        for level in (0.0, 1.0):
+            for replicate in range(replicates):
+                value = np.sin(7 * len(model) + 3 * level + replicate)
+                common = {
+                    "study": "fig2", "graph": "sbm", "data": "independent", "sweep": "noise",
+                    "level": level, "m": 20, "n": 100, "noise": level, "missing": 0.0,
+                    "model": model, "replicate": replicate,
+                }  # fmt: skip
+                # the metric where another criterion chose the point must not be read
+                for criterion, more in (("aps", 0.0), ("sse", 99.0)):
+                    row = {"selected_by": criterion, "metric": "aps"}
+                    rows.append({**common, **row, "value": value + more + shift * (replicate + 1)})
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(compare, "RESULTS", tmp_path)
+    save_table(tmp_path / "paper" / "tables" / "fig2.parquet", table(0.0), {})
+    save_table(tmp_path / "other" / "tables" / "fig2.parquet", table(0.1, replicates=3), {})
+    save_table(tmp_path / "other" / "tables" / "fig3.parquet", table(0.1), {})
+    return tmp_path
+
+
+def test_differences_are_paired_by_replicate(results: Path) -> None:
+    found = compare_tables(results / "paper", results / "other", "fig2")
+    assert len(found) == 4  # two models, two levels, one metric
+    # replicates 0, 1, 2 are in both runs and differ by 0.1, 0.2, 0.3
+    np.testing.assert_allclose(found["difference"], 0.2)
+    np.testing.assert_allclose(found["p05"], np.percentile([0.1, 0.2, 0.3], 5))
+    np.testing.assert_allclose(found["p95"], np.percentile([0.1, 0.2, 0.3], 95))
+    np.testing.assert_allclose(found["second"] - found["first"], 0.2)
+    assert set(found["pairs"]) == {3}
+
+
+def test_sizes_are_not_mixed(tmp_path: Path) -> None:
+    """A study of sizes against itself differs nowhere, and each size has a line of its own."""
+    sizes = pd.concat([table(0.0).assign(m=m, value=lambda t, m=m: t["value"] * m) for m in (8, 9)])
+    save_table(tmp_path / "a" / "tables" / "fig5.parquet", sizes, {})
+    save_table(tmp_path / "b" / "tables" / "fig5.parquet", sizes, {})
+    found = compare_tables(tmp_path / "a", tmp_path / "b", "fig5")
+    assert len(found) == 8
+    assert set(found["pairs"]) == {4}
+    assert (found[["difference", "p05", "p95"]] == 0).all(axis=None)
+    (ax,) = compare.draw(found, "a", "b").axes
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend == ["GL, m = 8", "KGL, m = 8", "GL, m = 9", "KGL, m = 9"]
+
+
+def test_the_command_writes_a_table_and_a_picture(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compare.main(["paper", "other"])
+    out = results / "other" / "compared-with-paper"
+    assert sorted(path.name for path in out.iterdir()) == ["fig2.csv", "fig2.png"]
+    assert pd.read_csv(out / "fig2.csv")["difference"].tolist() == pytest.approx([0.2] * 4)
+    assert "fig2: 4 differences" in capsys.readouterr().out
+
+
+def test_the_picture_shows_the_differences(results: Path) -> None:
+    figure = compare.draw(compare_tables(results / "paper", results / "other", "fig2"), "a", "b")
+    (ax,) = figure.axes
+    drawn = [container.lines[0].get_ydata(orig=False) for container in ax.containers]
+    np.testing.assert_allclose(drawn, 0.2)
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend == ["GL", "KGL"]
+
+
+def test_only_studies_of_both_runs_are_compared(results: Path) -> None:
+    assert common_studies(results / "paper", results / "other") == ["fig2"]
+
+
+def test_a_run_that_is_none_is_refused_with_those_there_are(results: Path) -> None:
+    with pytest.raises(SystemExit, match=r"papr is not a run.*other, paper"):
+        compare.main(["papr", "other"])
+
+
+def test_runs_without_a_common_study_are_refused(results: Path) -> None:
+    save_table(results / "third" / "tables" / "fig5.parquet", table(0.0), {})
+    with pytest.raises(SystemExit, match="none is in both"):
+        compare.main(["paper", "third"])
+
+
+def test_runs_without_a_common_cell_are_refused(results: Path) -> None:
+    only = table(0.0, models=("kgln",))
+    save_table(results / "fourth" / "tables" / "fig2.parquet", only, {})
+    with pytest.raises(SystemExit, match="share no cell of fig2"):
+        compare.main(["paper", "fourth"])

@@ -1,0 +1,282 @@
+"""Files of the replication: whole or absent, the same bytes for the same content, and signed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import zipfile
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.io import (
+    atomic,
+    content_hash,
+    digest,
+    load_arrays,
+    load_table,
+    provenance,
+    save_arrays,
+    save_csv,
+    save_table,
+)
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = {"data": {"noise": 0.5, "n": 10}, "grid": [1e-7, 0.1], "model": "kgl", "seed": None}
+ARRAYS = {
+    "grid.psi": np.array([1e-7, 0.1]),
+    "sse": np.random.default_rng(0).normal(size=(2, 3)),
+    "mse": np.full((2, 3), np.nan),
+    "n_iter": np.arange(6).reshape(2, 3),
+    "converged": np.array([[True, False, True]] * 2),
+}
+TABLE = pd.DataFrame(
+    {
+        "model": ["kgl", "gl", "kgl"],
+        "replicate": [0, 1, 2],
+        "lam": [0.1, np.nan, 1e-300],
+        "at_edge": ["", "lam+psi", "ü"],
+        "value": [1 / 3, -0.0, np.inf],
+    }
+)
+
+
+# ------------------------------------------------------------------------------ whole or not at all
+
+
+def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "table.csv"
+    with atomic(path) as part:
+        assert part.parent == path.parent  # the same disk, so that moving it is one step
+        assert part.suffix == ".csv"
+        part.write_text("half")
+        assert not path.exists()
+        part.write_text("whole")
+    assert path.read_text() == "whole"
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("old", ["old", None])
+def test_an_error_leaves_the_old_file_and_no_part(
+    error: type[BaseException], old: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "table.csv"
+    if old is not None:
+        path.write_text(old)
+
+    def write() -> None:
+        with atomic(path) as part:
+            part.write_text("half")
+            raise error
+
+    with pytest.raises(error):
+        write()
+    assert (path.read_text() if path.exists() else None) == old
+    assert list(tmp_path.iterdir()) == ([path] if old else [])
+
+
+class Unwritable:
+    def __array__(self, *_: object, **__: object) -> np.ndarray:
+        raise RuntimeError("the disk is on fire")
+
+
+def test_arrays_and_tables_that_fail_leave_nothing(tmp_path: Path) -> None:
+    save_arrays(tmp_path / "a.npz", ARRAYS, SETTINGS)
+    before = (tmp_path / "a.npz").read_bytes()
+    broken = {**ARRAYS, "zz": Unwritable()}
+    for name in ("a.npz", "b.npz"):
+        with pytest.raises(RuntimeError, match="on fire"):
+            save_arrays(tmp_path / name, broken, SETTINGS)
+    with pytest.raises((ValueError, TypeError)):
+        save_table(tmp_path / "c.parquet", pd.DataFrame({"a": [object()]}), SETTINGS)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.npz"]
+    assert (tmp_path / "a.npz").read_bytes() == before
+
+
+def test_two_writers_do_not_meet(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    code = "import sys; from experiments.io import atomic\n"
+    code += "with atomic(sys.argv[1]) as part: print(part)"
+    other = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+    )
+    with atomic(path) as part:
+        assert str(part) != other.stdout.strip()
+        assert other.stdout.strip().startswith(str(tmp_path))
+        part.write_text("")
+
+
+# --------------------------------------------------------------------------------------- round trip
+
+
+def test_arrays_come_back_as_they_were(tmp_path: Path) -> None:
+    save_arrays(tmp_path / "a.npz", ARRAYS, SETTINGS)
+    arrays, record = load_arrays(tmp_path / "a.npz")
+    assert set(arrays) == set(ARRAYS)
+    for name, values in ARRAYS.items():
+        assert arrays[name].dtype == values.dtype
+        np.testing.assert_array_equal(arrays[name], values)
+    assert record["settings"] == SETTINGS
+
+
+def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
+    save_table(tmp_path / "t.parquet", TABLE, SETTINGS)
+    table, record = load_table(tmp_path / "t.parquet")
+    pd.testing.assert_frame_equal(table, TABLE, check_exact=True)
+    assert np.signbit(table["value"][1])
+    assert record["settings"] == SETTINGS
+    # others can read them too
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "t.parquet"), TABLE, check_exact=True)
+
+
+def test_an_index_is_not_part_of_a_table(tmp_path: Path) -> None:
+    save_table(tmp_path / "t.parquet", TABLE[TABLE["model"] == "kgl"], SETTINGS)
+    assert load_table(tmp_path / "t.parquet")[0].index.tolist() == [0, 1]
+
+
+def test_csv_is_for_reading(tmp_path: Path) -> None:
+    save_csv(tmp_path / "t.csv", TABLE)
+    lines = (tmp_path / "t.csv").read_bytes().decode().split("\n")
+    assert lines[0] == "model,replicate,lam,at_edge,value"
+    assert lines[1] == "kgl,0,0.1,,0.333333"
+    assert "\r" not in "".join(lines)
+
+
+def test_the_same_content_has_the_same_bytes(tmp_path: Path) -> None:
+    for folder in ("one", "another"):
+        save_arrays(tmp_path / folder / "a.npz", ARRAYS, SETTINGS)
+        save_table(tmp_path / folder / "t.parquet", TABLE, SETTINGS)
+        save_csv(tmp_path / folder / "t.csv", TABLE)
+    for name in ("a.npz", "t.parquet", "t.csv"):
+        first, second = tmp_path / "one" / name, tmp_path / "another" / name
+        assert first.read_bytes() == second.read_bytes()
+    # the archive has a field for times
+    with zipfile.ZipFile(tmp_path / "one" / "a.npz") as archive:
+        assert {info.date_time[0] for info in archive.infolist()} == {1980}
+        assert {info.compress_type for info in archive.infolist()} == {zipfile.ZIP_DEFLATED}
+    save_arrays(tmp_path / "a.npz", ARRAYS, {**SETTINGS, "seed": 1})
+    assert (tmp_path / "a.npz").read_bytes() != (tmp_path / "one" / "a.npz").read_bytes()
+
+
+# ------------------------------------------------------------------------------- files of others
+
+
+def spoiled(whole: bytes, how: str) -> bytes:
+    half = len(whole) // 2
+    return {
+        "empty": b"",
+        "text": b"hello",
+        "truncated": whole[:half],
+        "last byte gone": whole[:-1],
+        "overwritten": whole[: half - 40] + bytes(80) + whole[half + 40 :],
+    }[how]
+
+
+@pytest.mark.parametrize("how", ["empty", "text", "truncated", "last byte gone", "overwritten"])
+def test_arrays_that_are_not_whole_are_refused_by_name(how: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    many = {**ARRAYS, "large": np.random.default_rng(0).normal(size=2000)}
+    save_arrays(path, many, SETTINGS)
+    path.write_bytes(spoiled(path.read_bytes(), how))
+    with pytest.raises(ValueError, match="remove it") as caught:
+        load_arrays(path)
+    assert str(path) in str(caught.value)
+
+
+def test_arrays_of_others_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", sse=np.ones(2))
+    with pytest.raises(ValueError, match="not a file of this workflow"):
+        load_arrays(tmp_path / "a.npz")
+    pickled = np.array([{"a": 1}], dtype=object)
+    np.savez(tmp_path / "b.npz", sse=pickled)
+    with pytest.raises(ValueError, match="not a file of this workflow"):
+        load_arrays(tmp_path / "b.npz")
+    with pytest.raises(FileNotFoundError):
+        load_arrays(tmp_path / "c.npz")
+
+
+def test_tables_of_others_are_refused(tmp_path: Path) -> None:
+    TABLE.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match="no provenance") as caught:
+        load_table(tmp_path / "t.parquet")
+    assert str(tmp_path / "t.parquet") in str(caught.value)
+
+
+def test_no_flipped_bit_of_a_table_goes_unnoticed(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.concat([TABLE.assign(value=rng.normal(size=3)) for _ in range(40)])
+    path = tmp_path / "t.parquet"
+    save_table(path, table, SETTINGS)
+    whole, read = path.read_bytes(), load_table(path)
+    for bit in rng.choice(8 * len(whole), size=400, replace=False):
+        spoiled = bytearray(whole)
+        spoiled[bit // 8] ^= 1 << (bit % 8)
+        path.write_bytes(spoiled)
+        try:
+            again, record = load_table(path)
+        except ValueError as error:
+            if str(path) not in str(error):
+                raise
+        else:  # a bit that nothing depends on, such as the name of the program that wrote it
+            pd.testing.assert_frame_equal(again, read[0])
+            assert record == read[1]
+
+
+# -------------------------------------------------------------------------------------- provenance
+
+
+def test_provenance_names_settings_code_and_libraries() -> None:
+    record = provenance(SETTINGS)
+    head = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+    )
+    assert record["commit"] == (head.stdout.strip() if head.returncode == 0 else None)
+    assert record["dirty"] in (True, False, None)
+    assert record["python"] == platform.python_version()
+    assert record["numpy"] == np.__version__
+    assert record["threads"] == os.environ["OMP_NUM_THREADS"]
+    assert all(record[name] for name in ("kgl", "scipy", "blas", "platform"))
+    assert record["settings"] == SETTINGS
+    assert record["digest"] == digest(SETTINGS) != digest({**SETTINGS, "seed": 0})
+
+
+def test_provenance_names_no_machine_no_path_and_no_time() -> None:
+    text = json.dumps({k: v for k, v in provenance({}).items() if k != "commit"})
+    words = set(re.findall(r"[\w.-]+", text))
+    assert platform.node() not in words
+    for place in (ROOT, Path.home(), Path.cwd(), Path(sys.prefix)):
+        assert str(place) not in text
+    assert str(datetime.now().year) not in text
+    assert re.search(r"\d\d:\d\d", text) is None
+    # nothing like a number of seconds or of a process either
+    assert not any(
+        isinstance(value, int | float) and value > 1 for value in provenance({}).values()
+    )
+
+
+def test_a_digest_is_that_of_the_value_alone() -> None:
+    assert digest({"a": 1}) == hashlib.sha256(b'{"a":1}').hexdigest()[:12]
+    assert digest({"a": 1, "b": [0.5]}) == digest({"b": [0.5], "a": 1})
+    assert digest({"a": [1, 2]}) != digest({"a": [2, 1]})
+    assert digest({"a": 1}) != digest({"a": "1"})
+    assert len(digest({}, 8)) == 8
+
+
+def test_the_hash_of_a_table_is_that_of_its_numbers(tmp_path: Path) -> None:
+    table = pd.DataFrame({"model": ["gl", "kgl"], "value": [0.5, 0.25]})
+    assert content_hash(table) == hashlib.sha256(b"model,value\ngl,0.5\nkgl,0.25\n").hexdigest()
+    # who made it and how is no part of it
+    for number, settings in enumerate(({"seed": 1}, {"seed": 2})):
+        save_table(tmp_path / f"{number}.parquet", table, settings)
+    found = [load_table(tmp_path / f"{number}.parquet")[0] for number in range(2)]
+    assert content_hash(found[0]) == content_hash(found[1]) == content_hash(table)
+    assert content_hash(table.assign(value=[0.5, 0.2500000001])) != content_hash(table)

@@ -1,0 +1,474 @@
+"""Tables and summaries, on numbers made up so that the answers can be read off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.score import (
+    CRITERIA,
+    EVERY,
+    HELD_OUT,
+    METRICS,
+    best_points,
+    score_study,
+    summarise,
+)
+from kgl.laplacian import Array
+
+PLAIN = {"aps": "weights", "best": "replicate"}
+#: What studies ask for besides.
+ASKED = {"top_share", "uneven", "density_error", "size", "row_spread", "spread", "rise", "seconds"}
+#: What a true graph and no held-out entries give.
+GRAPHS = set(METRICS) - {"nmi", "mse_held"} - ASKED
+LABELS = {
+    "graph": "er",
+    "data": "dependent",
+    "sweep": "missing",
+    "level": 0.2,
+    "m": 20,
+    "n": 100,
+    "noise": 0.01,
+    "missing": 0.2,
+    "model": "kgl",
+}
+
+# two replicates, three values of lam and two of psi; the best points all differ
+ARRAYS: dict[str, Array] = {
+    "grid.lam": np.array([1.0, 1.0, 2.0, 2.0, 3.0, 3.0]),
+    "grid.psi": np.array([0.1, 0.2, 0.1, 0.2, 0.1, 0.2]),
+    "aps_weights": np.array([[0.1, 0.2, 0.9, 0.3, 0.3, 0.3], [0.1, 0.8, 0.6, 0.3, 0.3, 0.2]]),
+    "aps_scores": np.array([[0.1, 0.2, 0.3, 0.3, 0.9, 0.3], [0.1, 0.2, 0.3, 0.9, 0.3, 0.2]]),
+    "sse": np.array([[0.5, 0.4, 0.3, 0.2, 0.3, 0.4], [0.5, 0.4, 0.1, 0.3, 0.3, 0.4]]),
+    "density": np.array([[0.0, 0.1, 0.2, 0.3, 0.4, 0.5], [0.5, 0.4, 0.3, 0.2, 0.1, 0.0]]),
+    "mse_in": np.array([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [6.0, 5.0, 4.0, 3.0, 2.0, 1.0]]),
+    "mse_out": np.array([[9.0, 8.0, 7.0, 6.0, 5.0, 4.0], [4.0, 5.0, 6.0, 7.0, 8.0, 9.0]]),
+    "n_iter": np.array([[1, 2, 3, 4, 5, 6], [11, 12, 13, 14, 15, 16]]),
+    "kkt_residual": np.full((2, 6), 1e-12),
+    "converged": np.ones((2, 6), dtype=bool),
+}
+NO_SIGNALS = {
+    name: np.full((2, 6), np.nan) if name.startswith("mse") else values
+    for name, values in ARRAYS.items()
+}
+
+
+def table_of(
+    arrays: dict[str, Array] = ARRAYS,
+    labels: dict[str, Any] | None = None,
+    **score: Any,
+) -> pd.DataFrame:
+    return score_study("fig3", [(LABELS | (labels or {}), arrays)], PLAIN | score)
+
+
+def values(table: pd.DataFrame, metric: str, by: str) -> list[float]:
+    rows = table[(table["metric"] == metric) & (table["selected_by"] == by)]
+    assert rows["replicate"].tolist() == [0, 1]
+    return rows["value"].tolist()
+
+
+# -------------------------------------------------------------------------------- choosing points
+
+
+def test_the_best_point_of_each_replicate() -> None:
+    grid = np.random.default_rng(0).normal(size=(5, 40))
+    for highest, sign in ((True, 1), (False, -1)):
+        chosen = best_points(grid, highest=highest)
+        for row, index in zip(sign * grid, chosen, strict=True):
+            assert all(row[index] >= value for value in row)
+    assert len(set(best_points(grid, highest=True).tolist())) > 1
+
+
+def test_one_point_for_all_replicates() -> None:
+    # best on average, though best for neither
+    grid = np.array([[1.0, 0.8, 0.0], [0.0, 0.8, 1.0]])
+    assert best_points(grid, highest=True, best="mean").tolist() == [1, 1]
+    assert best_points(-grid, highest=False, best="mean").tolist() == [1, 1]
+    assert best_points(grid, highest=True).tolist() == [0, 2]
+    assert best_points(grid, highest=False).tolist() == [2, 0]
+
+
+# ------------------------------------------------------------------------------------- the table
+
+
+def test_columns_and_rows() -> None:
+    table = table_of()
+    assert table.columns.tolist() == [
+        *("study", "graph", "data", "sweep", "level", "m", "n", "noise", "missing", "model"),
+        *("replicate", "selected_by", "lam", "rho", "psi", "at_edge", "metric", "value"),
+    ]
+    # every criterion, replicate and metric once
+    assert len(table) == 3 * 2 * 9
+    assert not table.duplicated(["selected_by", "replicate", "metric"]).any()
+    assert set(table["selected_by"]) == set(CRITERIA) - {"nmi"}
+    assert set(table["metric"]) == GRAPHS
+    for name, value in {"study": "fig3", **LABELS}.items():
+        assert set(table[name]) == {value}
+    assert table["rho"].isna().all()  # the model has none
+
+
+def test_each_criterion_takes_its_own_point_and_all_metrics_there() -> None:
+    table = table_of()
+    assert values(table, "aps", "aps") == [0.9, 0.8]
+    assert values(table, "sse", "sse") == [0.2, 0.1]
+    assert values(table, "mse_out", "mse_out") == [4.0, 4.0]
+    # by aps: the third point of the first replicate, the second of the second
+    assert values(table, "sse", "aps") == [0.3, 0.4]
+    assert values(table, "density", "aps") == [0.2, 0.4]
+    assert values(table, "mse_in", "aps") == [3.0, 5.0]
+    assert values(table, "n_iter", "aps") == [3, 12]
+    assert values(table, "aps", "mse_out") == [0.3, 0.1]
+    points = table[table["metric"] == "aps"].set_index(["selected_by", "replicate"])
+    assert points.loc[("aps", 0), ["lam", "psi"]].tolist() == [2.0, 0.1]
+    assert points.loc[("aps", 1), ["lam", "psi"]].tolist() == [1.0, 0.2]
+    assert points.loc[("sse", 0), ["lam", "psi"]].tolist() == [2.0, 0.2]
+    assert points.loc[("mse_out", 1), ["lam", "psi"]].tolist() == [1.0, 0.1]
+
+
+def test_an_axis_at_whose_end_the_point_lies_is_named() -> None:
+    table = table_of()
+    edges = table[table["metric"] == "aps"].set_index(["selected_by", "replicate"])["at_edge"]
+    # two values of psi have no inside, so psi is never named
+    assert edges[("aps", 0)] == ""
+    assert edges[("aps", 1)] == "lam"
+    assert edges[("sse", 0)] == ""
+    assert edges[("mse_out", 0)] == edges[("mse_out", 1)] == "lam"
+    wide = ARRAYS | {"grid.psi": np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])}
+    edges = table_of(wide)[lambda t: t["metric"] == "aps"]["at_edge"]
+    assert edges.tolist() == ["", "lam", "", "", "lam+psi", "lam+psi"]
+
+
+def test_average_precision_may_rank_scores() -> None:
+    table = table_of(aps="scores")
+    assert values(table, "aps", "aps") == [0.9, 0.9]
+    assert values(table, "sse", "aps") == [0.3, 0.3]  # at the fifth and the fourth point
+    assert values(table, "n_iter", "aps") == [5, 14]
+    # the untied scores are written beside it either way
+    assert values(table, "aps_scores", "aps") == [0.9, 0.9]
+    assert values(table_of(), "aps_scores", "aps") == [0.3, 0.2]
+
+
+def test_one_point_for_all_replicates_where_the_protocol_says_so() -> None:
+    table = table_of(best="mean")
+    assert values(table, "aps", "aps") == [0.9, 0.6]
+    chosen = table[table["selected_by"] == "aps"]
+    assert set(chosen["lam"]) == {2.0}
+    assert set(chosen["psi"]) == {0.1}
+
+
+def test_models_without_signals_have_no_rows_of_nothing() -> None:
+    table = table_of(NO_SIGNALS)
+    assert set(table["selected_by"]) == {"aps", "sse"}
+    assert set(table["metric"]) == GRAPHS - {"mse_in", "mse_out"}
+    assert len(table) == 2 * 2 * 7
+    assert table["value"].notna().all()
+
+
+def test_complete_data_have_errors_inside_alone() -> None:
+    table = table_of(ARRAYS | {"mse_out": np.full((2, 6), np.nan)})
+    assert set(table["selected_by"]) == {"aps", "sse"}
+    assert set(table["metric"]) == GRAPHS - {"mse_out"}
+
+
+def test_a_replicate_without_withheld_entries_is_left_out_alone() -> None:
+    errors = ARRAYS["mse_out"].copy()
+    errors[0] = np.nan
+    table = table_of(ARRAYS | {"mse_out": errors})
+    chosen = table[table["selected_by"] == "mse_out"]
+    assert set(chosen["replicate"]) == {1}
+    assert set(table[table["selected_by"] == "aps"]["replicate"]) == {0, 1}
+
+
+def test_of_equal_points_the_one_inside_the_grid_is_taken() -> None:
+    same = np.full((1, 5), 0.5)
+    assert best_points(same, highest=True).tolist() == [0]
+    inside = np.array([-2.0, -1.0, 0.0, 0.0, -1.0])
+    assert best_points(same, highest=True, inside=inside).tolist() == [2]
+    same[0, 4] = 0.6  # better counts for more than inside
+    assert best_points(same, highest=True, inside=inside).tolist() == [4]
+
+
+def test_a_function_without_a_certificate_has_no_rows_for_it() -> None:
+    table = table_of(ARRAYS | {"kkt_residual": np.full((2, 6), np.nan)})
+    assert set(table["metric"]) == GRAPHS - {"kkt_residual"}
+
+
+def test_cells_stand_one_under_the_other_and_an_axis_of_ones_own_has_a_column() -> None:
+    own = {k: v for k, v in ARRAYS.items() if not k.startswith("grid.")}
+    own["grid.width"] = np.arange(6.0)
+    cells = [(LABELS, ARRAYS), (LABELS | {"model": "mine"}, own)]
+    table = score_study("fig3", cells, PLAIN)
+    assert table["model"].tolist() == ["kgl"] * 54 + ["mine"] * 54
+    assert table.columns[-3:].tolist() == ["at_edge", "metric", "value"]
+    mine = table[table["model"] == "mine"]
+    assert mine[["lam", "rho", "psi"]].isna().all(axis=None)
+    assert set(mine[mine["selected_by"] == "aps"]["width"]) == {2.0, 1.0}
+    assert table[table["model"] == "kgl"]["width"].isna().all()
+
+
+# ------------------------------------------------------------------------ choices without the truth
+
+FOLDS: dict[str, Any] = {"folds": 3, "held_out_density": 0.1}
+HELD = np.array([[5.0, 4.0, 3.0, 2.0, 1.0, 0.5], [0.1, 1.0, 1.5, 3.0, 4.0, 5.0]])
+
+
+def test_held_out_entries_choose_a_point_beside_the_truth() -> None:
+    table = table_of(ARRAYS | {"mse_held": HELD}, **FOLDS)
+    assert set(table["selected_by"]) == {"aps", "sse", "mse_out", HELD_OUT}
+    # the last point of the first replicate, the first of the second
+    assert values(table, "mse_held", HELD_OUT) == [0.5, 0.1]
+    assert values(table, "aps", HELD_OUT) == [0.3, 0.1]
+    assert values(table, "density", HELD_OUT) == [0.5, 0.5]
+    # which leaves the other choices alone
+    others = table[(table["selected_by"] != HELD_OUT) & (table["metric"] != "mse_held")]
+    assert others.reset_index(drop=True).equals(table_of())
+
+
+def test_without_folds_nothing_is_chosen_by_held_out_entries() -> None:
+    assert HELD_OUT not in set(table_of(ARRAYS | {"mse_held": HELD})["selected_by"])
+    assert HELD_OUT not in set(table_of(ARRAYS | {"mse_held": HELD}, folds=0)["selected_by"])
+
+
+def test_one_point_for_all_replicates_by_held_out_entries() -> None:
+    table = table_of(ARRAYS | {"mse_held": HELD}, **FOLDS, best="mean")
+    best = int(np.argmin(HELD.mean(axis=0)))
+    assert best not in np.argmin(HELD, axis=1)
+    assert values(table, "mse_held", HELD_OUT) == HELD[:, best].tolist()
+
+
+DENSE = {k: v for k, v in ARRAYS.items() if k != "grid.psi"} | {
+    "grid.density": np.array([0.1, 0.2, 0.1, 0.2, 0.1, 0.2]),
+    "psi": np.arange(12.0).reshape(2, 6),
+}
+
+
+def test_other_densities_are_never_chosen_by_held_out_entries() -> None:
+    # the better points have no error, since they are not compared
+    held = np.where(DENSE["grid.density"] == 0.1, HELD, np.nan)
+    table = table_of(DENSE | {"mse_held": held}, **FOLDS)
+    chosen = table[table["selected_by"] == HELD_OUT]
+    assert set(chosen["density"]) == {0.1}
+    assert values(table, "mse_held", HELD_OUT) == [1.0, 0.1]
+    assert set(table[table["selected_by"] == "aps"]["density"]) == {0.1, 0.2}
+
+
+def test_the_psi_of_a_density_is_written_beside_it() -> None:
+    table = table_of(DENSE)
+    points = table[table["metric"] == "aps"].set_index(["selected_by", "replicate"])
+    assert points.loc[("aps", 0), ["lam", "density", "psi"]].tolist() == [2.0, 0.1, 2.0]
+    assert points.loc[("aps", 1), ["lam", "density", "psi"]].tolist() == [1.0, 0.2, 7.0]
+
+
+def test_a_model_that_predicts_nothing_is_taken_at_the_one_graph_that_there_is_to_compare() -> None:
+    arrays = {k: v[..., :2] for k, v in DENSE.items() if k != "grid.lam"}
+    nothing = np.full((2, 2), np.nan)
+    table = table_of(arrays | {"mse_held": nothing}, **FOLDS)
+    chosen = table[table["selected_by"] == HELD_OUT]
+    assert set(chosen["density"]) == {0.1}
+    assert values(table, "aps", HELD_OUT) == [0.1, 0.1]
+    assert values(table, "sse", HELD_OUT) == [0.5, 0.5]
+    # it does not matter whether the fit says that there is no error, or nothing
+    assert table_of(arrays, **FOLDS).equals(table)
+    # a truth still chooses the other density
+    assert values(table, "aps", "aps") == [0.2, 0.8]
+
+
+def test_of_several_graphs_a_model_that_predicts_nothing_chooses_none() -> None:
+    several = table_of(DENSE | {"mse_held": np.full((2, 6), np.nan)}, **FOLDS)
+    assert HELD_OUT not in set(several["selected_by"])
+    psi = {k: v for k, v in ARRAYS.items() if k != "grid.lam"}
+    assert HELD_OUT not in set(table_of(psi, **FOLDS)["selected_by"])
+    # a density that is not in the grid leaves several too
+    arrays = {k: v[..., :2] for k, v in DENSE.items() if k != "grid.lam"}
+    assert HELD_OUT not in set(table_of(arrays, **FOLDS | {"held_out_density": 0.3})["selected_by"])
+
+
+def test_a_replicate_without_held_out_errors_is_left_out_alone() -> None:
+    held = HELD.copy()
+    held[0] = np.nan
+    table = table_of(ARRAYS | {"mse_held": held}, **FOLDS)
+    assert set(table[table["selected_by"] == HELD_OUT]["replicate"]) == {1}
+
+
+GROUPS = {
+    k: v for k, v in ARRAYS.items() if k not in ("aps_weights", "aps_scores", "sse", "mse_out")
+} | {"nmi": ARRAYS["aps_weights"]}
+
+
+def test_groups_choose_where_no_graph_is_known() -> None:
+    table = table_of(GROUPS)
+    assert set(table["selected_by"]) == {"nmi"}
+    assert "aps" not in set(table["metric"])
+    assert values(table, "nmi", "nmi") == [0.9, 0.8]
+    means = summarise(table, ["nmi", "density"]).set_index("metric")["mean"]
+    assert means["density"] == pytest.approx((0.2 + 0.4) / 2)
+
+
+def test_a_model_without_hyperparameters_has_one_choice_and_no_edge() -> None:
+    one = {k: v[:, 2:3] for k, v in ARRAYS.items() if not k.startswith("grid.")}
+    table = table_of(one, **FOLDS)
+    assert set(table["at_edge"]) == {""}
+    assert table[["lam", "rho", "psi"]].isna().all(axis=None)
+    assert values(table, "aps", "aps") == values(table, "aps", HELD_OUT) == [0.9, 0.6]
+
+
+def test_a_summary_may_take_all_metrics_at_one_choice() -> None:
+    table = table_of(ARRAYS | {"mse_held": HELD}, **FOLDS)
+    summary = summarise(table, ["aps", "sse", "density"], selected_by=HELD_OUT)
+    assert summary["mean"].tolist() == pytest.approx([(0.3 + 0.1) / 2, (0.4 + 0.5) / 2, 0.5])
+    assert summarise(table, ["aps"])["mean"].item() == pytest.approx((0.9 + 0.8) / 2)
+
+
+def test_every_swept_key_keeps_cells_apart() -> None:
+    keys = list(LABELS)
+    cells = []
+    for scale in ("none", "standard"):
+        labels: dict[str, Any] = {k: LABELS[k] for k in keys[:-1]} | {
+            "scale": scale,
+            "model": "kgl",
+        }
+        cells.append((labels, ARRAYS if scale == "none" else ARRAYS | {"aps_weights": HELD / 10}))
+    summary = summarise(score_study("fig3", cells, PLAIN), ["aps"])
+    assert summary["scale"].tolist() == ["none", "standard"]
+    assert summary["mean"].tolist() == pytest.approx([0.85, 0.5])
+    assert set(summary["runs"]) == {2}
+
+
+# ---------------------------------------------------------------------------------- the summary
+
+
+def made_up(families: list[str], runs: int = 7) -> tuple[pd.DataFrame, dict[str, Array]]:
+    """A table of random values of all metrics at one point, and these values."""
+    rng = np.random.default_rng(3)
+    drawn: dict[str, Array] = {}
+    cells = []
+    for family in families:
+        arrays = {f"grid.{axis}": np.array([1.0]) for axis in ("lam", "rho", "psi")}
+        for metric in ("aps_weights", "aps_scores", "sse", "density", "mse_in", "mse_out"):
+            arrays[metric] = rng.random((runs, 1)) ** 3
+            drawn[f"{family} {metric}"] = arrays[metric][:, 0]
+        arrays |= {name: np.ones((runs, 1)) for name in ("n_iter", "kkt_residual")}
+        cells.append((LABELS | {"graph": family}, arrays))
+    return score_study("fig4", cells, PLAIN), drawn
+
+
+def test_bars_are_percentiles_over_replicates() -> None:
+    table, drawn = made_up(["er", "ba"])
+    summary = summarise(table, ["sse", "aps"])
+    assert summary["metric"].tolist() == ["sse", "sse", "aps", "aps"]
+    assert summary["graph"].tolist() == ["er", "ba", "er", "ba"]
+    for row in summary.to_dict("records"):
+        values = drawn[f"{row['graph']} {'aps_weights' if row['metric'] == 'aps' else 'sse'}"]
+        assert row["mean"] == pytest.approx(values.mean())
+        assert row["p05"] == pytest.approx(np.percentile(values, 5))
+        assert row["p95"] == pytest.approx(np.percentile(values, 95))
+        assert row["p05"] < row["mean"] < row["p95"]
+        assert row["runs"] == 7
+        assert {name: row[name] for name in LABELS if name != "graph"} == {
+            name: value for name, value in LABELS.items() if name != "graph"
+        }
+
+
+def test_families_can_be_taken_together() -> None:
+    table, drawn = made_up(["sbm", "er", "ba"])
+    (row,) = summarise(table, ["mse_out"], pool=True).to_dict("records")
+    values = np.concatenate([drawn[f"{family} mse_out"] for family in ("sbm", "er", "ba")])
+    assert row["graph"] == "sbm+er+ba"
+    assert row["runs"] == 21
+    assert row["mean"] == pytest.approx(values.mean())
+    assert row["p05"] == pytest.approx(np.percentile(values, 5))
+    assert row["p95"] == pytest.approx(np.percentile(values, 95))
+    apart = summarise(table, ["mse_out"])
+    assert set(row) == set(apart.columns)
+    assert apart["runs"].tolist() == [7, 7, 7]
+
+
+def test_levels_models_and_kinds_of_data_stay_apart() -> None:
+    cells = [
+        (LABELS | {"level": level, "missing": level, "model": model, "data": data}, ARRAYS)
+        for level in (0.1, 0.2)
+        for model in ("kgl", "kglo")
+        for data in ("dependent", "independent")
+    ]
+    summary = summarise(score_study("fig3", cells, PLAIN), ["aps"], pool=True)
+    assert len(summary) == 8
+    assert set(summary["runs"]) == {2}
+
+
+def test_each_metric_is_taken_where_it_is_best_itself() -> None:
+    summary = summarise(table_of(), ["aps", "sse", "mse_out", "density", "mse_in"])
+    means = summary.set_index("metric")["mean"]
+    assert means["aps"] == pytest.approx((0.9 + 0.8) / 2)
+    assert means["sse"] == pytest.approx((0.2 + 0.1) / 2)
+    assert means["mse_out"] == pytest.approx(4.0)
+    # these choose nothing, and are taken where aps is best
+    assert means["density"] == pytest.approx((0.2 + 0.4) / 2)
+    assert means["mse_in"] == pytest.approx((3.0 + 5.0) / 2)
+
+
+def test_the_share_of_replicates_at_an_edge() -> None:
+    edges = summarise(table_of(), ["aps", "sse", "mse_out"]).set_index("metric")["at_edge"]
+    assert edges.tolist() == [0.5, 0.0, 1.0]
+
+
+def test_a_model_without_a_metric_is_not_in_its_summary() -> None:
+    cells = [(LABELS, ARRAYS), (LABELS | {"model": "gl"}, NO_SIGNALS)]
+    table = score_study("fig3", cells, PLAIN)
+    assert summarise(table, ["mse_out"])["model"].tolist() == ["kgl"]
+    assert summarise(table, ["aps"])["model"].tolist() == ["kgl", "gl"]
+
+
+# ------------------------------------------------------------------------------------ every point
+
+
+def test_a_study_may_want_every_point() -> None:
+    table, plain = table_of(points=True), table_of()
+    every = table[table["selected_by"] == EVERY]
+    assert EVERY == "every"
+    # what is chosen is what it was, and comes first
+    assert table[: len(plain)].equals(plain)
+    assert len(table) == len(plain) + len(every)
+    assert len(every) == 2 * 6 * len(GRAPHS)
+    for metric, name in (("aps", "aps_weights"), ("n_iter", "n_iter"), ("mse_out", "mse_out")):
+        rows = every[every["metric"] == metric].set_index(["replicate", "lam", "psi"])["value"]
+        assert rows.index.is_unique
+        for replicate in range(2):
+            for k in range(6):
+                point = (ARRAYS["grid.lam"][k], ARRAYS["grid.psi"][k])
+                assert rows[(replicate, *point)] == ARRAYS[name][replicate, k]
+    # points at the end of an axis are named here too
+    assert set(every[every["lam"] == 2.0]["at_edge"]) == {""}
+    assert set(every[every["lam"] != 2.0]["at_edge"]) == {"lam"}
+
+
+def test_no_study_has_every_point_unless_it_asks() -> None:
+    for table in (table_of(), table_of(points=False)):
+        assert EVERY not in set(table["selected_by"])
+
+
+def test_every_point_of_a_model_without_signals_has_what_there_is() -> None:
+    every = table_of(NO_SIGNALS, points=True)[lambda t: t["selected_by"] == EVERY]
+    assert set(every["metric"]) == GRAPHS - {"mse_in", "mse_out"}
+    assert len(every) == 2 * 6 * (len(GRAPHS) - 2)
+
+
+def test_every_point_has_the_psi_that_was_found_for_its_density() -> None:
+    found = np.arange(12.0).reshape(2, 6)
+    arrays = {("grid.density" if k == "grid.psi" else k): v for k, v in ARRAYS.items()}
+    every = table_of(arrays | {"psi": found}, points=True)[lambda t: t["selected_by"] == EVERY]
+    rows = every[every["metric"] == "aps"].sort_values(["replicate", "lam", "density"])
+    assert rows["psi"].tolist() == found.ravel().tolist()
+
+
+def test_figures_are_drawn_from_the_chosen_points_alone() -> None:
+    assert summarise(table_of(points=True), ["aps", "density"]).equals(
+        summarise(table_of(), ["aps", "density"])
+    )
+
+
+def test_what_studies_ask_for_is_in_the_table() -> None:
+    extra = {name: np.full((2, 6), 0.5) for name in ASKED}
+    assert set(table_of(ARRAYS | extra)["metric"]) == GRAPHS | ASKED

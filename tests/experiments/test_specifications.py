@@ -1,0 +1,295 @@
+"""Universes: one process gives what the jobs of the workflow give; readings change it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments import specifications as universes
+from experiments.claims import ALL, VERDICTS
+from experiments.claims.printed import h1_distance
+from experiments.config import ConfigError
+from experiments.io import load_table
+from experiments.jobs import data_job, fit_job, score_job
+from experiments.plan import Plan
+from experiments.planning import make_plan, plan_universe
+from experiments.specifications import judge_universe, run_plan
+
+ROOT = Path(__file__).parents[2]
+SIZES = """
+overrides:
+  - replicates=2
+  - grid=tiny
+  - protocol.data.m=8
+  - protocol.data.n=12
+  - levels.families=[sbm]
+  - levels.noise=[0.0, 1.0]
+  - levels.m=[8, 10]
+  - levels.n=[12]
+"""
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of conf/ with tiny collections; its reduced one has two studies left."""
+    conf = Path(shutil.copytree(ROOT / "conf", tmp_path_factory.mktemp("own") / "conf"))
+    for name, studies in (
+        ("little", "fig2, fig5, fig12, convergence"),
+        ("printed", "fig12"),
+        ("sizes", "fig5"),
+        ("clash", "fig12, other12"),
+    ):
+        (conf / f"study/{name}.yaml").write_text(f"studies: [{studies}]{SIZES}", encoding="utf-8")
+    smoke = (conf / "study/smoke.yaml").read_text(encoding="utf-8")
+    overrides = smoke[smoke.index("\noverrides:") :]
+    (conf / "study/smoked.yaml").write_text(f"studies: [multiverse_tiny]{overrides}")
+    text = (conf / "study/fig12.yaml").read_text(encoding="utf-8")
+    (conf / "study/other12.yaml").write_text(text.replace("lam=[0.1]", "lam=[0.2]"))
+    reduced = conf / "study/reduced.yaml"
+    text = reduced.read_text(encoding="utf-8")
+    for old, new in (
+        (r"^studies: \[[^]]*\]", "studies: [fig5, fig12]"),
+        (r"levels\.m=.*", "levels.m=[10]\n  - levels.families=[sbm, ba]"),
+        (r"levels\.n=.*", "levels.n=[30]"),
+    ):
+        text, count = re.subn(f"(?m){old}", new, text)
+        assert count == 1
+    reduced.write_text(text, encoding="utf-8")
+    return conf
+
+
+@pytest.fixture(autouse=True)
+def _conf(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KGL_CONF", str(shared))
+
+
+# ------------------------------------------------------------------------------------- one process
+
+
+def by_jobs(plan: Plan, root: Path) -> dict[str, pd.DataFrame]:
+    """The tables of a plan by the jobs of the workflow, through files."""
+    log = str(root / "log")
+    for name, settings in plan.datasets.items():
+        data_job(settings, str(root / f"data/{name}.npz"), log)
+    for name, cell in plan.cells.items():
+        data = str(root / f"data/{cell.dataset}.npz")
+        fit_job(data, cell.fit, str(root / plan.directory / f"fits/{name}.npz"), log)
+    tables = {}
+    for study in plan.studies:
+        path = root / f"{study}.parquet"
+        fits = [str(root / fit) for fit in plan.fits(study)]
+        score_job(study, fits, plan.labels(study), plan.score(study), str(path), log)
+        tables[study] = load_table(path)[0]
+    return tables
+
+
+def test_one_process_gives_the_tables_of_separate_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = make_plan("little")
+    lines: list[str] = []
+    monkeypatch.chdir(tmp_path)
+    tables = run_plan(plan, lines.append)
+    assert not list(tmp_path.iterdir())
+    expected = by_jobs(plan, tmp_path)
+    assert list(tables) == list(expected) == ["fig2", "fig5", "fig12", "convergence"]
+    for study, table in tables.items():
+        pd.testing.assert_frame_equal(table, expected[study], check_exact=True, obj=study)
+        # every point is there where a study wants it
+        assert ("every" in set(table["selected_by"])) == (study in ("fig12", "convergence"))
+    count = len(plan.cells)
+    assert lines == [f"{k}/{count} {name}" for k, name in enumerate(plan.cells, start=1)]
+
+
+def test_a_dataset_is_drawn_once_for_models_that_follow_one_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plan = make_plan("printed")
+    drawn: list[Any] = []
+    build = universes.build
+    monkeypatch.setattr(universes, "build", lambda data: drawn.append(data) or build(data))
+    run_plan(plan)
+    assert drawn == list(plan.datasets.values())
+
+
+# ------------------------------------------------------------------------------------------ plans
+
+
+def test_without_overrides_a_universe_is_the_collection() -> None:
+    plain, made = make_plan("little"), plan_universe("little", [])
+    assert made.cells == plain.cells
+    assert list(made.studies) == list(plain.studies)
+    assert all(made.score(name) == plain.score(name) for name in plain.studies)
+    assert made.ledger == plain.ledger
+
+
+def test_overrides_reach_the_cells_and_win_over_those_of_the_collection() -> None:
+    given = ["replicates=3", "protocol=summed", "protocol.fit.decimals=4", "levels.noise=[0.5]"]
+    plan = plan_universe("little", given)
+    assert plan.overrides == tuple(given)
+    for cell in plan.cells.values():
+        assert cell.data["replicates"] == 3
+        assert cell.fit["fit"]["average"] is False
+        assert cell.fit["decimals"] == 4
+    assert {cell.labels["level"] for cell in plan.studies["fig2"].cells} == {0.5}
+    assert plan.studies["fig12"].cells[0].data["graph"]["m"] == 8  # the collection's still
+    scored = plan_universe("little", ["protocol=untied_scores"])
+    assert scored.score("fig2")["aps"] == "scores"
+
+
+def test_a_study_that_sweeps_over_a_size_keeps_its_levels() -> None:
+    # a user's override of what is swept is refused; a reading is about the other studies
+    with pytest.raises(ConfigError, match=r"fig5\.yaml sweeps over protocol\.data\.n"):
+        make_plan("little", ["protocol.data.n=20"])
+    plan = plan_universe("little", ["protocol.data.n=20", "protocol.data.m=9"])
+    sizes = {name: {(c.labels["m"], c.labels["n"]) for c in plan.studies[name].cells}
+             for name in plan.studies}  # fmt: skip
+    assert sizes["fig5"] == {(8, 12), (10, 12)}
+    assert sizes["fig2"] == sizes["fig12"] == {(9, 20)}
+
+
+@pytest.mark.parametrize(
+    ("study", "studies"),
+    [("multiverse", {"fig5", "fig12"}), ("multiverse_tiny", {"fig2", "fig12", "convergence"})],
+)
+def test_every_reading_can_be_planned(study: str, studies: set[str]) -> None:
+    plan = make_plan(study)
+    seen = set()
+    for name, spec in plan.universes.items():
+        made = plan_universe(spec["collection"], spec["overrides"])
+        assert set(made.studies) == studies, name
+        seen.add(str([(c.data, c.fit) for c in made.cells.values()]) + str(made.score("fig12")))
+    assert len(seen) == len(plan.universes)  # no two are the same
+
+
+def test_a_reading_is_compared_with_one_of_its_own_size() -> None:
+    study = make_plan("multiverse").studies["multiverse"]
+    known = study.config["universes"]
+    first = next(iter(known))
+    assert known[first]["overrides"] == []
+    bases = {name: spec.get("base", first) for name, spec in known.items()}
+    assert {name for name, base in bases.items() if base == "small"} == {"small", "cvxpy"}
+    assert set(bases.values()) == {first, "small"}
+
+    def size(name: str) -> set[str]:
+        """All that is run, but for what the models are."""
+        made = plan_universe("reduced", known[name]["overrides"])
+        cells = made.cells.values()
+        return {f"{c.labels} {c.data['replicates']} {c.fit['grid']}" for c in cells}
+
+    for name, base in bases.items():
+        assert bases[base] == base, name
+    assert size("cvxpy") == size("small")
+    assert size("small") != size(first)
+    # the reading proper is all that they differ by
+    more = set(known["cvxpy"]["overrides"]) - set(known["small"]["overrides"])
+    assert more == {"protocol=cvxpy", "protocol.fit.backend_settings=own"}
+    assert set(known["small"]["overrides"]) < set(known["cvxpy"]["overrides"])
+    # what changes the size of a run has a base of its own
+    sizing = ("replicates=", "grid", "levels.")
+    for name, spec in known.items():
+        assert (bases[name] != first) == any(o.startswith(sizing) for o in spec["overrides"]), name
+
+
+def test_what_a_reading_is_compared_with_does_not_run_it_again(
+    tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def planned(name: str) -> Plan:
+        """With another word on what CVXPY and its base are compared with."""
+        conf = Path(shutil.copytree(shared, tmp_path / name))
+        path = conf / "study/multiverse.yaml"
+        text = path.read_text(encoding="utf-8")
+        assert text.count("base: small") == 2
+        path.write_text(text.replace("base: small", f"base: {name}"), encoding="utf-8")
+        monkeypatch.setenv("KGL_CONF", str(conf))
+        return make_plan("multiverse")
+
+    plain, other = planned("small"), planned("default")
+    assert other.universes == plain.universes
+    found = [plan.studies["multiverse"].config["universes"]["cvxpy"] for plan in (plain, other)]
+    assert [one["base"] for one in found] == ["small", "default"]
+    with pytest.raises(ConfigError, match="base"):
+        planned("3")
+
+
+def test_the_settings_of_a_smoke_run_fit_every_reading() -> None:
+    plan = make_plan("smoked")
+    assert list(plan.universes) == ["multiverse_tiny/default", "multiverse_tiny/summed"]
+    for spec in plan.universes.values():
+        made = plan_universe(spec["collection"], spec["overrides"])
+        assert {cell.data["replicates"] for cell in made.cells.values()} == {2}
+        assert {cell.labels["m"] for cell in made.studies["fig12"].cells} == {8}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["sed=1"], "did you mean 'seed'"),
+        (["protocol.fit.decimals=-1"], "decimals"),
+        (["protocol=nosuch"], "nosuch"),
+        (["data.make=kgl.nosuch.fit"], "nosuch"),
+    ],
+)
+def test_a_reading_that_means_nothing_is_refused(given: list[str], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        plan_universe("printed", given)
+
+
+def test_studies_that_describe_a_cell_differently_are_refused() -> None:
+    with pytest.raises(ConfigError, match="fig12 and other12 describe the cell"):
+        plan_universe("clash", [])
+
+
+# -------------------------------------------------------------------------------------- judgements
+
+
+def test_a_universe_is_a_row_per_claim() -> None:
+    lines: list[str] = []
+    table = judge_universe("little", [], lines.append)
+    assert table.columns.tolist() == ["claim", "verdict", "held", "parts", "h1_distance"]
+    assert table["claim"].is_unique
+    assert set(table["claim"]) <= {claim.name for claim in ALL}
+    letters = {claim[0] for claim in table["claim"]}
+    assert {"H", "A"} <= letters  # of hyperparameters, of the algorithm
+    assert set(table["verdict"]) <= set(VERDICTS)
+    for row in table.itertuples():
+        assert 0 <= row.held <= row.parts
+        expected = "partly" if row.held else "not reproduced"
+        expected = "reproduced" if row.held == row.parts else expected
+        assert row.verdict == (expected if row.parts else "not evaluated")
+    assert table["parts"].max() > 1
+    assert len(lines) == len(plan_universe("little", []).cells)
+    (distance,) = set(table["h1_distance"])
+    assert distance == h1_distance(run_plan(make_plan("printed"))["fig12"])
+    for column in ("held", "parts"):
+        assert table[column].dtype.kind == "i"
+
+
+def test_another_reading_is_another_distance() -> None:
+    found = {
+        change: set(judge_universe("printed", change.split())["h1_distance"])
+        for change in ("", "protocol.data.alpha=1", "protocol=summed", "protocol.fit.decimals=2")
+    }
+    assert all(len(values) == 1 and np.isfinite(list(values)).all() for values in found.values())
+    assert len(set.union(*found.values())) == len(found)
+    plan = plan_universe("printed", ["protocol.data.alpha=1"])
+    assert found["protocol.data.alpha=1"] == {h1_distance(run_plan(plan)["fig12"])}
+    assert judge_universe("printed", []).equals(judge_universe("printed", []))
+
+
+def test_without_the_printed_values_there_is_no_distance() -> None:
+    assert judge_universe("sizes", [])["h1_distance"].isna().all()
+    # the study is there, without any point that the paper prints
+    other = judge_universe("printed", ["grid.lam=[0.5]"])
+    assert other["h1_distance"].isna().all()
+    assert other.set_index("claim").loc["H1", ["verdict", "held", "parts"]].tolist() == [
+        "not evaluated",
+        0,
+        0,
+    ]

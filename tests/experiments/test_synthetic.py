@@ -1,0 +1,176 @@
+"""Data of the replication: the arrays of every replicate are those of kgl.simulate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.config import ConfigError
+from experiments.datasets.synthetic import build, synthetic
+from kgl.random_graphs import GRAPH_FAMILIES
+from kgl.simulate import make_dataset
+
+GRAPH = {
+    "family": "sbm",
+    "m": 9,
+    "density": 0.4,
+    "alpha": 20.0,
+    "weights": "uniform",
+    "connected": False,
+    "options": {"blocks": 3, "ratio": 4.0},
+}
+DATA = {"dependent": True, "n": 14, "noise": 0.2, "missing": 0.3, "bandwidth": "median_sq"}
+
+
+def settings(graph: dict[str, Any] | None = None, **data: Any) -> dict[str, Any]:
+    return {
+        "make": "experiments.datasets.synthetic.synthetic",
+        "seed": 5,
+        "replicates": 3,
+        "graph": GRAPH | (graph or {}),
+        "data": DATA | data,
+    }
+
+
+@pytest.mark.parametrize("dependent", [True, False])
+@pytest.mark.parametrize(
+    "graph",
+    [
+        {},
+        {"family": "er", "options": {}, "weights": "unit"},
+        {"family": "er", "options": {}, "density": 0.2, "connected": True},
+        {"family": "ba", "options": {"attachment": 2}},
+    ],
+    ids=["sbm", "er", "connected", "ba"],
+)
+def test_every_replicate_is_what_the_simulation_draws(
+    graph: dict[str, Any], dependent: bool
+) -> None:
+    arrays = build(settings(graph, dependent=dependent))
+    shapes = {"Y": (3, 14, 9), "Y_full": (3, 14, 9), "W": (3, 9, 9), "K_x": (3, 9, 9)}
+    if dependent:
+        shapes["K_z"] = (3, 14, 14)
+    assert {name: values.shape for name, values in arrays.items()} == shapes
+    used = GRAPH | graph
+    for r in range(3):
+        data = make_dataset(
+            used["family"],
+            m=9,
+            n=14,
+            alpha=20.0,
+            dependent=dependent,
+            bandwidth="median_sq",
+            noise=0.2,
+            missing=0.3,
+            density=used["density"],
+            weights=used["weights"],
+            connected=used["connected"],
+            seed=5,
+            replicate=r,
+            **used["options"],
+        )
+        for name in shapes:
+            np.testing.assert_array_equal(arrays[name][r], getattr(data, name))
+    assert np.ptp(arrays["W"].reshape(3, -1), axis=0).max() > 0  # replicates differ
+
+
+def test_gaps_are_in_the_data_and_not_in_the_truth() -> None:
+    arrays = build(settings())
+    gaps = np.isnan(arrays["Y"])
+    assert 0.15 < gaps.mean() < 0.45
+    assert np.isfinite(arrays["Y_full"]).all()
+    assert np.array_equal(arrays["Y"][~gaps], arrays["Y_full"][~gaps])
+
+
+def test_levels_of_noise_and_of_missing_entries_share_their_graphs() -> None:
+    quiet, loud = build(settings(noise=0.0, missing=0.0)), build(settings(noise=2.0, missing=0.6))
+    for name in ("W", "K_x", "K_z"):
+        assert np.array_equal(quiet[name], loud[name])
+    assert not np.array_equal(quiet["Y_full"], loud["Y_full"])
+    few = build(settings(noise=2.0, missing=0.2))
+    assert np.array_equal(few["Y_full"], loud["Y_full"])
+    assert (np.isnan(few["Y"]) <= np.isnan(loud["Y"])).all()
+
+
+def test_the_seed_and_the_options_of_a_family_count() -> None:
+    first = build(settings())
+    assert not np.array_equal(first["W"], build({**settings(), "seed": 6})["W"])
+    assert not np.array_equal(
+        first["W"], build(settings({"options": {"blocks": 2, "ratio": 4.0}}))["W"]
+    )
+
+
+def test_more_replicates_leave_the_first_as_they_are() -> None:
+    few, many = build(settings()), build({**settings(), "replicates": 5})
+    for name, values in few.items():
+        np.testing.assert_array_equal(values, many[name][:3])
+    assert len(many["Y"]) == 5
+
+
+def test_each_replicate_is_reported() -> None:
+    lines: list[str] = []
+    build(settings(), lines.append)
+    assert [line.partition(":")[0] for line in lines] == [f"replicate {k}/3" for k in (1, 2, 3)]
+    share = np.isnan(synthetic(settings(), 0)["Y"]).mean()
+    assert f"14 x 9, {share:.1%} missing" in lines[0]
+
+
+# ------------------------------------------------------------------------------------ one's own
+
+MODULE = """
+import numpy as np
+
+
+def ring(m, rng, *, density, step=1):
+    links = np.zeros((m, m), dtype=bool)
+    nodes = np.arange(m)
+    links[nodes, (nodes + step) % m] = True
+    return links | links.T
+
+
+def counting(settings, replicate):
+    n, m = settings["data"]["n"], settings["graph"]["m"]
+    Y = np.full((n, m), float(replicate))
+    return {"Y": Y, "Y_full": Y, "W": np.ones((m, m)) - np.eye(m), "K_x": np.eye(m)}
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    (tmp_path / "replication_own_sources.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    known = dict(GRAPH_FAMILIES)
+    yield "replication_own_sources"
+    for name in set(GRAPH_FAMILIES) - set(known):
+        del GRAPH_FAMILIES[name]
+
+
+def test_a_family_is_found_by_its_path(mine: str) -> None:
+    for options, step in (({}, 1), ({"step": 2}, 2)):
+        arrays = build(settings({"family": f"{mine}.ring", "options": options}))
+        nodes = np.arange(9)
+        expected = np.zeros((9, 9), dtype=bool)
+        expected[nodes, (nodes + step) % 9] = expected[(nodes + step) % 9, nodes] = True
+        assert np.array_equal(arrays["W"] > 0, np.stack([expected] * 3))
+        assert arrays["W"].sum(axis=(1, 2)) == pytest.approx(np.full(3, 9.0))
+        assert not np.array_equal(arrays["W"][0], arrays["W"][1])  # weights are drawn
+
+
+def test_a_source_is_found_by_its_path(mine: str) -> None:
+    arrays = build({**settings(), "make": f"{mine}.counting"})
+    assert arrays["Y"].shape == (3, 14, 9)
+    assert arrays["Y"][:, 0, 0].tolist() == [0.0, 1.0, 2.0]
+    assert "K_z" not in arrays
+
+
+def test_what_is_not_there_is_refused_by_name(mine: str) -> None:
+    with pytest.raises(ConfigError, match=r"graph family .*did you mean 'ring'\?"):
+        build(settings({"family": f"{mine}.rings"}))
+    with pytest.raises(ConfigError, match=r"data\.make .*did you mean 'counting'\?"):
+        build({**settings(), "make": f"{mine}.count"})
+    with pytest.raises(ValueError, match="unknown graph family 'sbn'"):
+        build(settings({"family": "sbn"}))

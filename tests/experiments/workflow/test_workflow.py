@@ -1,0 +1,586 @@
+"""The workflow as a user meets it: what runs, what runs again, and that nothing else matters."""
+
+import html
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.image import imread
+
+from experiments.claims import ALL
+from experiments.config import compose
+from experiments.io import load_arrays, load_table
+from experiments.planning import make_plan
+from experiments.report import load, markdown, page
+
+SMOKE = "study=smoke"
+#: As the copies make it, which have no real data.
+PLAN = make_plan("smoke", ["data.source=simulated"])
+OUT = PLAN.directory
+MODELS = {"gl", "gl2step", "kgln", "kglo", "kgl", "kglagnostic"}
+FITS = frozenset(f"{OUT}/fits/{name}.npz" for name in PLAN.cells)
+DATA = frozenset(f"{OUT}/data/{name}.npz" for name in PLAN.datasets)
+UNIVERSES = frozenset(f"{OUT}/universes/{name}.parquet" for name in PLAN.universes)
+#: Rules that gather results.
+GATHER = {"claims", "summary", "publish", "verdict", "example"}
+#: The settings of the smoke run, so that one study of it can be run by itself.
+SMALL = compose([SMOKE]).values()["study"]["overrides"]
+
+
+def overrides(*texts):
+    """Write overrides as on the command line."""
+    return f"overrides=[{','.join(json.dumps(text) for text in texts)}]"
+
+
+def fits(*names):
+    return {f for f in FITS if Path(f).stem in names}
+
+
+def pending(checkout):
+    """Outputs of the jobs that a run would take, by rule; tables and figures by their study.
+
+    What gathers results (`claims`, `summary`, `publish`, `verdict`, `example`) is checked here: it
+    follows the rest. Universes are gathered by `multiverse`, whose table is one of a study.
+    """
+    found = defaultdict(set)
+    for job in checkout.pending(SMOKE):
+        short = job.rule in ("score", "multiverse", "figure", "facts")
+        found[job.rule] |= {Path(path).stem if short else path for path in job.outputs}
+    tables = found.get("score", set()) | found.get("multiverse", set()) | found.get("facts", set())
+    judged = {Path(path).stem for path in PLAN.judged.values()}
+    assert ("multiverse" in found) == ("universe" in found)
+    # the summary also has the captions and what the pictures cost
+    assert ("summary" in found) == bool(tables or found.get("figure"))
+    assert ("claims" in found) >= bool(judged & tables)
+    assert ("publish" in found) == bool(found.keys() & {"figure", "claims", "summary", "example"})
+    assert ("verdict" in found) >= ("publish" in found)
+    return {rule: outputs for rule, outputs in found.items() if rule not in GATHER}
+
+
+# -- one whole run ------------------------------------------------------------------------------
+
+
+def test_the_copy_runs_its_own_code(smoke):
+    probe = "import kgl, experiments; print(kgl.__file__); print(experiments.__file__)"
+    command = [sys.executable, "-c", probe]
+    shown = subprocess.run(
+        command, cwd=smoke.root, env=smoke.environment, capture_output=True, text=True, check=True
+    )
+    assert all(Path(line).is_relative_to(smoke.root) for line in shown.stdout.splitlines())
+
+
+def test_every_rule_ran(smoke):
+    rules = re.findall(r"^ *rule (\w+):", (smoke.root / "Snakefile").read_text(), re.MULTILINE)
+    logs = smoke.root / OUT / "logs"
+    names = {path.relative_to(logs).parts[0].removesuffix(".log") for path in logs.rglob("*.log")}
+    ran = {name.partition("-")[0].replace("universes", "universe") for name in names}  # facts-swiss
+    assert ran == set(rules) - {"all"}
+    for log in logs.rglob("*.log"):
+        assert "Traceback" not in log.read_text(encoding="utf-8"), log
+
+
+def test_all_models_are_in_the_tables(smoke):
+    tables = {
+        name: load_table(smoke.root / OUT / f"tables/{name}.parquet")[0] for name in PLAN.studies
+    }
+    assert set(tables["fig2"]["model"]) == set(tables["fig3"]["model"]) == MODELS
+    assert [name for name in tables if name not in PLAN.scored] == ["multiverse_tiny"]
+    universes = tables.pop("multiverse_tiny")
+    assert list(universes["reading"].unique()) == ["default", "summed"]
+    assert universes.loc[universes["reading"] == "default", "default"].all()
+    assert {"N1", "H1", "A1"} <= set(universes["claim"])  # of figures 2, 12 and convergence
+    for name, table in tables.items():
+        assert set(table["study"]) == {name}
+        assert set(table["replicate"]) == {0, 1}
+        assert set(PLAN.studies[name].config["metrics"]) <= set(table["metric"])
+        labels = list(table.columns[: table.columns.get_loc("replicate")])
+        assert len(table.drop_duplicates(labels)) == len(PLAN.studies[name].cells)
+
+
+@pytest.mark.parametrize("study", PLAN.studies)
+def test_every_study_has_its_figure(study, smoke):
+    path = smoke.root / OUT / "figures" / study
+    assert min(imread(path.with_suffix(".png")).shape[:2]) > 100
+    assert path.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
+    assert len(pd.read_csv(path.with_suffix(".csv"))) > 0
+
+
+def test_the_run_says_where_it_comes_from(smoke):
+    name = f"smoke{PLAN.suffix}"
+    path = smoke.root / OUT / f"provenance/{name}.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    assert record["run"]["name"] == "smoke"
+    assert set(record["tables"]) == set(PLAN.studies)
+    protocol = record["run"]["protocol"]["data"]
+    assert (protocol["m"], protocol["n"]) == (8, 12)
+    cost = pd.read_csv(smoke.root / OUT / f"jobs/{name}.csv")
+    jobs = len(PLAN.cells) + len(PLAN.datasets) + len(PLAN.scored) + len(PLAN.universes)
+    assert cost["jobs"].sum() == jobs
+    about = json.loads((smoke.root / OUT / f"run/{name}.json").read_text(encoding="utf-8"))
+    assert about["jobs"] == jobs
+    assert 0 < about["wall_seconds"] < 3600
+    assert about["machine"]["cores"] >= 1
+    captions = json.loads((smoke.root / OUT / f"captions/{name}.json").read_text(encoding="utf-8"))
+    assert captions == PLAN.captions
+    facts = pd.read_csv(smoke.root / OUT / f"facts/{name}.csv")
+    assert set(facts["files"]) == {"swiss", "sushi"}
+    assert set(facts["source"]) == {"simulated"}
+
+
+def test_the_gallery_has_what_the_plan_says_and_no_more(smoke):
+    gallery = smoke.root / OUT / "gallery"
+    assert {f"{OUT}/gallery/{path.name}" for path in gallery.iterdir()} == set(PLAN.published)
+    for shown, made in PLAN.published.items():
+        assert (smoke.root / shown).read_bytes() == (smoke.root / made).read_bytes()
+    assert not (smoke.root / "figures").exists()
+    assert not (smoke.root / "REPLICATION.md").exists()
+
+
+def test_the_verdict_is_what_the_gallery_says(smoke):
+    gallery = load(smoke.root / OUT / "gallery")
+    text = (smoke.root / PLAN.verdict["text"]).read_text(encoding="utf-8")
+    assert text == markdown.render(gallery)
+    assert "SIMULATED STAND-IN: " in text
+    assert "8 nodes and 12 observations" in text
+    shown = (smoke.root / PLAN.verdict["page"]).read_text(encoding="utf-8")
+    assert shown == page.render(gallery)
+    fetched = Fetched()
+    fetched.feed(shown)
+    assert not [address for address in fetched.addresses if not address.startswith("#")]
+    # stand-ins show nothing about the worth of real side information
+    assert "Of the gain of KGL-N over GL" not in text
+
+
+class Fetched(HTMLParser):
+    """Addresses of what a browser would fetch to show a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.addresses = []
+
+    def handle_starttag(self, tag, attrs):
+        names = {"link": "href"}.get(tag, "src")
+        found = [v for k, v in attrs if k == names and v and not v.startswith("data:")]
+        self.addresses += found
+
+
+def test_the_report_is_one_page_with_every_caption(finished):
+    finished.snakemake("--config", SMOKE, "--report", "report.html")
+    page = (finished.root / "report.html").read_text(encoding="utf-8")
+    fetched = Fetched()
+    fetched.feed(page)
+    assert not fetched.addresses
+    results = json.loads(re.search(r"var results = (\{.*\});?$", page, re.MULTILINE)[1])
+    for name, study in PLAN.studies.items():
+        for kind, mime in (("png", "image/png"), ("csv", "text/csv")):
+            found = results[f"{OUT}/figures/{name}.{kind}"]
+            text = html.unescape(re.sub(r"<[^>]+>", "", found["caption"]))
+            assert text.split() == study.caption.split()
+            assert found["data_uri"].startswith(f"data:{mime};")
+    # the page does not need the files beside it
+    assert not (finished.root / "report").exists()
+
+
+# -- what runs again ----------------------------------------------------------------------------
+
+
+def test_a_second_run_has_nothing_to_do(finished):
+    before = finished.files(OUT)
+    assert "Nothing to be done" in finished.snakemake("--cores", "1", "--config", SMOKE)
+    assert finished.files(OUT) == before
+
+
+def test_a_removed_intermediate_file_is_made_again(finished):
+    """A corrupt file is to be removed: the next run must not report success without it."""
+    fit, table = min(FITS), f"{OUT}/tables/fig2.parquet"
+    for path in (fit, table):
+        (finished.root / path).unlink()
+    made = {path for job in finished.pending(SMOKE) for path in job.outputs}
+    assert {fit, table} <= made
+
+
+def test_touched_files_and_unused_modules_rerun_nothing(finished):
+    for path in ("kgl/simulate.py", "kgl/solvers/graph_step.py", "experiments/figures/style.py"):
+        (finished.root / path).touch()
+    finished.append("kgl/selection.py")
+    assert finished.pending(SMOKE) == []
+
+
+def test_an_edited_model_reruns_its_own_cells(finished):
+    finished.replace("conf/model/kglo.yaml", "lam: ${grid.lam}", "lam: [0.03, 3.0]")
+    mine, concerned = fits("kglo"), studies_with(lambda cell: cell.model == "kglo")
+    assert {"fig2", "fig3", "fig4", f"fig6{SUFFIX}"} <= concerned < EVERY
+    many = set(PLAN.multiverses)  # its universes have every model
+    assert pending(finished) == {
+        "fit": mine, "score": concerned, "figure": concerned | many,
+        "universe": UNIVERSES, "multiverse": many,
+    }  # fmt: skip
+    # and so it does
+    before = finished.files(f"{OUT}/fits") | finished.files(f"{OUT}/data")
+    tables = finished.files(f"{OUT}/tables")
+    finished.snakemake("--cores", "2", "--config", SMOKE)
+    after = finished.files(f"{OUT}/fits") | finished.files(f"{OUT}/data")
+    assert {path for path in after if after[path] != before[path]} == mine
+    changed = {p for p, content in finished.files(f"{OUT}/tables").items() if content != tables[p]}
+    # readings are judged anew, and may come to the same verdicts
+    assert concerned <= {Path(path).stem for path in changed} <= concerned | many
+    table, _ = load_table(finished.root / OUT / "tables/fig2.parquet")
+    assert set(table.loc[table["model"] == "kglo", "lam"]) <= {0.03, 3.0}
+
+
+EVERY = set(PLAN.scored)
+MANY = set(PLAN.multiverses)
+AGAIN = {"universe": UNIVERSES, "multiverse": MANY}
+FACTS = {f"facts-{name}" for name in PLAN.facts}
+REAL = {name for name, study in PLAN.studies.items() if study.files}
+SUFFIX = "-SIMULATED-STAND-IN"
+REAL_DATA = frozenset(path for path in DATA if SUFFIX in path)
+
+
+def drawn_by(*modules):
+    """Names of the studies whose figures are functions of some modules."""
+    figures = {name: study.config["figure"] for name, study in PLAN.studies.items()}
+    return {name for name, figure in figures.items() if figure.partition(".")[0] in modules}
+
+
+CONTROLLED = frozenset(
+    f"{OUT}/data/{name}.npz" for name, s in PLAN.datasets.items() if "controls" in s["make"]
+)
+
+
+def studies_with(wanted):
+    """Names of the studies that have a cell of a kind."""
+    return {name for name, study in PLAN.studies.items() if any(map(wanted, study.cells))}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        # many figures take their axes from there
+        (
+            "experiments/figures/curves.py",
+            {"figure": drawn_by("curves", "real", "controls", "limits", "fair")},
+        ),
+        ("experiments/figures/maps.py", {"figure": drawn_by("maps")}),
+        ("experiments/figures/style.py", {"figure": EVERY | MANY}),
+        ("experiments/score.py", {"score": EVERY, "figure": EVERY | MANY, **AGAIN}),
+        (
+            "kgl/solvers/graph_step.py",
+            # a step of it makes the truth of the Swiss data
+            {
+                "data": REAL_DATA,
+                "fit": FITS,
+                "score": EVERY,
+                "figure": EVERY | MANY,
+                "facts": FACTS,
+                **AGAIN,
+            },
+        ),
+        (
+            "kgl/simulate.py",
+            {
+                "data": DATA,
+                "fit": FITS,
+                "score": EVERY,
+                "figure": EVERY | MANY,
+                "facts": FACTS,
+                **AGAIN,
+            },
+        ),
+        (
+            "experiments/datasets/custom_kernels.py",
+            {
+                "data": CONTROLLED,
+                "fit": {
+                    f
+                    for f in FITS
+                    if f"{Path(f).parent}.npz".replace("/fits/", "/data/") in CONTROLLED
+                },
+                "score": drawn_by("controls"),
+                "figure": drawn_by("controls"),
+            },
+        ),
+        ("experiments/specifications.py", {"figure": MANY, **AGAIN}),
+        # claims are judged in universes too, and controls take their intervals from there
+        ("experiments/claims/evidence.py", {"figure": MANY | drawn_by("controls"), **AGAIN}),
+        ("experiments/report/informativeness.py", {}),
+        ("experiments/report/page.css", {}),
+    ],
+)
+def test_edited_code_reruns_what_it_decides(path, expected, finished):
+    finished.append(path)
+    assert pending(finished) == expected
+    if "verdict" in path:
+        assert [job.rule for job in finished.pending(SMOKE)] == ["verdict"]
+
+
+def test_a_new_colour_redraws(finished):
+    finished.replace("conf/model/kglo.yaml", "#009E73", "#117733")
+    # universes follow the files that they are made of as a whole
+    found = pending(finished)
+    assert found.pop("figure") == studies_with(lambda cell: cell.model == "kglo") | MANY
+    assert found == AGAIN
+
+
+def test_new_settings_of_the_data_reach_the_fits(finished):
+    finished.replace("conf/data/dependent.yaml", "noise: 0.01", "noise: 0.02")
+    # figure 2 sweeps over the noise, so its cells do not depend on the default
+    touched = {
+        name: cell
+        for name, cell in PLAN.cells.items()
+        if cell.labels["data"] == "dependent" and "/noise-" not in name
+    }
+    found = pending(finished)
+    assert found["data"] == {f"{OUT}/data/{cell.dataset}.npz" for cell in touched.values()}
+    assert found["fit"] == {f"{OUT}/fits/{name}.npz" for name in touched}
+    concerned = studies_with(lambda cell: cell.name in touched)
+    assert {"fig3", "fig5", "fig13", "control_noise"} <= concerned
+    # data of controls have a noise of their own
+    assert not concerned & ({"fig2", "control_kx", "control_kz"} | REAL)
+    assert found["score"] == concerned
+
+
+# -- real data ----------------------------------------------------------------------------------
+
+
+def test_a_stand_in_says_so_wherever_it_is_met(smoke):
+    assert {study.name for study in PLAN.studies.values() if study.simulated} == {
+        *("fig6", "swiss_map", "swiss_imputed", "fig7", "sushi_graph", "sushi_attributes"),
+    }
+    for name in REAL:
+        assert name.endswith(SUFFIX)
+        table, _ = load_table(smoke.root / OUT / f"tables/{name}.parquet")
+        assert set(table["study"]) == {name}
+        numbers = pd.read_csv(smoke.root / OUT / f"figures/{name}.csv")
+        assert set(numbers["source"]) == {"SIMULATED STAND-IN"}
+    # and nothing of theirs has the name of what is real
+    words = ("swiss", "sushi", "fig6", "fig7", "REPLICATION", "report")
+    words += ("claims/", "facts/", "captions/", "run/", "jobs/", "provenance/")
+    for path in (path for path in (smoke.root / OUT).rglob("*") if path.is_file()):
+        name = path.relative_to(smoke.root / OUT).as_posix()
+        assert SUFFIX in name or not any(word in name for word in words), name
+    synthetic = pd.read_csv(smoke.root / OUT / "figures/fig2.csv")
+    assert "source" not in synthetic
+
+
+def test_the_last_lines_of_a_run_say_what_was_simulated(smoke):
+    printed = (smoke.root / "printed.txt").read_text(encoding="utf-8")
+    done = printed.index("[kgl] run smoke done")
+    end = printed[done:]
+    for text in ("SIMULATED STAND-IN for swiss", "SIMULATED STAND-IN for sushi", "fig6", "fig7"):
+        assert text in end
+    assert "claims are not evaluated" in end
+    assert "SIMULATED STAND-IN for swiss" in printed[:done]  # and the first ones too
+
+
+def test_no_claim_is_evaluated_on_a_stand_in(smoke):
+    (path,) = PLAN.claims
+    assert SUFFIX in path
+    claims = pd.read_csv(smoke.root / path)
+    # A3 is about times, H5 about lam and H6 about rho: the smoke run has none of these studies
+    assert set(claims["claim"]) == {claim.name for claim in ALL} - {"A3", "H5", "H6"}
+    real = claims["claim"].str[0].isin(["W", "U"])
+    assert set(claims.loc[real, "verdict"]) == {"not evaluated"}
+    assert claims.loc[real, ["value", "holds"]].isna().all(axis=None)
+    # the others are judged, unless the small run lacks a family or level
+    others = claims[~real]
+    judged = others[others["verdict"] != "not evaluated"]
+    assert {"N", "Y", "H", "A"} <= set(judged["claim"].str[0])
+    assert judged["holds"].notna().all()
+    assert others.loc[others["verdict"] == "not evaluated", "holds"].isna().all()
+
+
+def test_points_are_chosen_by_held_out_entries_and_graphs_have_their_density(smoke):
+    table, _ = load_table(smoke.root / OUT / f"tables/fig6{SUFFIX}.parquet")
+    chosen = table[table["selected_by"] == "held_out"]
+    assert set(chosen["model"]) == set(table["model"]) == MODELS | {"kernel_sparse"}
+    shares = chosen[chosen["metric"] == "density"].set_index("model")["value"]
+    assert shares[["kgl", "kgln"]].between(0.28, 0.32).all()
+    assert shares["kernel_sparse"].between(0.28, 0.32).all()
+    found = table[table["model"] == "kgl"]
+    assert (found["psi"] > 0).all()
+    assert set(found["density"]) == {0.3}
+    arrays, _ = load_arrays(smoke.root / OUT / f"data/stations-swiss{SUFFIX}/missing-0.2.npz")
+    assert np.count_nonzero(arrays["W"][0]) / (89 * 88) == pytest.approx(0.3, abs=0.01)
+
+
+def test_real_data_that_are_not_there_fail_before_any_work(finished):
+    before = finished.files("results")
+    printed = finished.snakemake(
+        "--cores", "1", "--config", SMOKE, overrides("data.source=real"), fails=True
+    )
+    assert "data.source = real, but the Swiss temperatures were not found" in printed
+    assert "data/README.md" in printed
+    assert "rule " not in printed
+    assert finished.files("results") == before
+
+
+def test_a_spoiled_file_fails_before_any_work(finished, tmp_path):
+    before = finished.files("results")
+    spoiled = tmp_path / "mine/swiss/temperature.mat"
+    spoiled.parent.mkdir(parents=True)
+    spoiled.write_bytes(b"rain")
+    for given in ((), (overrides("data.source=auto"),)):
+        printed = finished.snakemake(
+            "--cores",
+            "1",
+            "--config",
+            SMOKE,
+            *given,
+            fails=True,
+            KGL_DATA_DIR=str(tmp_path / "mine"),
+        )
+        assert f"{spoiled} is not the file it should be" in printed
+        assert "rule " not in printed
+    assert finished.files("results") == before
+    assert spoiled.read_bytes() == b"rain"
+    # unless it was said that it is not wanted
+    asked = finished.snakemake(
+        *("--dry-run", "--config", SMOKE, overrides("data.source=simulated")),
+        KGL_DATA_DIR=str(tmp_path / "mine"),
+    )
+    assert "Nothing to be done" in asked
+
+
+def test_the_stand_in_asked_for_is_the_stand_in_met(finished):
+    assert finished.pending(SMOKE, overrides("data.source=simulated")) == []
+
+
+# -- how it is run does not matter --------------------------------------------------------------
+
+
+def results_of(checkout, out):
+    """Table and drawn numbers of figure 2."""
+    paths = (f"{out}/tables/fig2.parquet", f"{out}/figures/fig2.csv")
+    return [(checkout.root / path).read_bytes() for path in paths]
+
+
+FIG2 = ("study=fig2", "run=again", overrides(*SMALL))
+
+
+def test_one_core_or_two(smoke, checkout):
+    """Figure 2 by itself on one core has the bytes that it has in the smoke run on two."""
+    checkout.snakemake("--cores", "1", "--config", *FIG2)
+    assert results_of(checkout, "results/again") == results_of(smoke, OUT)
+
+
+def test_a_killed_run_goes_on(smoke, checkout):
+    total = len(make_plan("fig2", SMALL).cells)
+
+    def done():
+        return set((checkout.root / "results/again/fits").rglob("[!.]*.npz"))
+
+    process = subprocess.Popen(
+        checkout.command("--cores", "2", "--config", *FIG2),
+        cwd=checkout.root,
+        env=checkout.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # a process group of its own, jobs included
+    )
+    try:
+        end = time.monotonic() + 300
+        while len(done()) < 5:
+            assert process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.05)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    kept = {path: path.stat().st_mtime_ns for path in done()}
+    assert 5 <= len(kept) < total
+    assert not (checkout.root / "results/again/tables/fig2.parquet").exists()
+
+    assert "unlock" in checkout.snakemake("--cores", "2", "--config", *FIG2, fails=True)
+    checkout.snakemake("--unlock", "--config", *FIG2)
+    checkout.snakemake("--cores", "2", "--config", *FIG2)
+    assert len(done()) == total
+    # at most the two jobs that were under way, finished but not yet noted down, run again
+    again = [path for path, stamp in kept.items() if path.stat().st_mtime_ns != stamp]
+    assert len(again) <= 2
+    assert results_of(checkout, "results/again") == results_of(smoke, OUT)
+
+
+# -- overrides and failures ---------------------------------------------------------------------
+
+
+def test_overrides_leave_the_plain_run_alone(checkout):
+    """The plain run (here of one figure) is published; one with overrides is kept apart."""
+    paper = (checkout.root / "conf/study/paper.yaml").read_text()
+    studies = re.search(r"^studies: \[.*?\]$", paper, re.MULTILINE | re.DOTALL)
+    checkout.replace("conf/study/paper.yaml", studies[0], "studies: [fig1]")
+    checkout.snakemake("--cores", "2")
+    plain = checkout.files("results/paper") | checkout.files("figures")
+    for kind in ("png", "csv"):
+        assert plain[f"figures/fig1.{kind}"] == plain[f"results/paper/figures/fig1.{kind}"]
+    assert "figures/provenance.json" in plain
+
+    changes = ("seed=1", "grid=tiny")
+    run = make_plan("fig1", changes).run
+    printed = checkout.snakemake("--cores", "2", "--config", "study=fig1", overrides(*changes))
+    assert f"results/{run}" in printed
+    assert checkout.files("results/paper") | checkout.files("figures") == plain
+    assert {path.name for path in (checkout.root / "results").iterdir()} == {"paper", run}
+    other = (checkout.root / "results" / run / "tables/fig1.parquet").read_bytes()
+    assert other != plain["results/paper/tables/fig1.parquet"]
+    assert (checkout.root / "results" / run / "figures/fig1.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("replicatse=3", ["'replicatse'", "did you mean 'replicates'?", "valid: seed, replicates"]),
+        (
+            "protocol.fit.solver=magic",
+            ["protocol.fit.solver", "valid: newton, cvxpy, cvxpy-matrix"],
+        ),
+    ],
+)
+def test_a_wrong_override_fails_before_any_work(wrong, said, checkout):
+    printed = checkout.snakemake(
+        "--cores", "1", "--config", "study=fig2", overrides(wrong), fails=True
+    )
+    assert all(part in printed for part in said), printed
+    assert not (checkout.root / "results").exists()
+
+
+BROKEN = """
+def fit(Y, *, psi):
+    raise RuntimeError("this model is broken on purpose")
+"""
+
+
+def test_a_failing_model_fails_alone(checkout):
+    (checkout.root / "experiments/broken.py").write_text(BROKEN)
+    gl = (checkout.root / "conf/model/gl.yaml").read_text(encoding="utf-8")
+    broken = re.sub("^estimator: .*$", "estimator: experiments.broken.fit", gl, flags=re.MULTILINE)
+    (checkout.root / "conf/model/broken.yaml").write_text(broken, encoding="utf-8")
+    few = (
+        "levels.noise=[0.0]",
+        "study.models.independent=[broken, gl]",
+        "study.models.dependent=[gl]",
+    )
+    printed = checkout.snakemake(
+        "--cores", "2", "--config", "study=fig2", "run=broken", overrides(*SMALL, *few), fails=True
+    )
+    out = checkout.root / "results/broken"
+    ready = {path.relative_to(out / "fits").as_posix() for path in (out / "fits").rglob("*.npz")}
+    assert ready == {"sbm-independent/noise-0.0/gl.npz", "sbm-dependent/noise-0.0/gl.npz"}
+    assert not (out / "tables/fig2.parquet").exists()
+    log = (out / "logs/fit/sbm-independent/noise-0.0/broken.log").read_text()
+    assert "Traceback (most recent call last)" in log
+    assert 'broken.py", line 3, in fit' in log
+    for text in (log, printed):
+        assert "RuntimeError: this model is broken on purpose" in text
+    assert "results/broken/logs" in printed

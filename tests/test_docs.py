@@ -1,0 +1,148 @@
+"""The documentation: its code runs, its links lead somewhere, and its list of names is complete."""
+
+import importlib
+import inspect
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+
+import kgl
+from kgl._docstrings import ATTRIBUTES, PARAMETERS
+from kgl.models import DEFAULT_KERNEL, GraphLearner
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ESTIMATORS = [kgl.GL, kgl.GL2Step, kgl.KGLN, kgl.KGLO, kgl.KGL, kgl.KGLAgnostic]
+API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+MODULES = [
+    "datasets",
+    "export",
+    "kernels",
+    "laplacian",
+    "metrics",
+    "plotting",
+    "problem",
+    "seeding",
+    "selection",
+    "simulate",
+]
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+def read(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+@every_page
+def test_code_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": page.stem}
+    text = read(page)
+    try:
+        for block in re.finditer(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+            # blank lines in front, so that a traceback points at the line of the page
+            above = "\n" * text[: block.start(1)].count("\n")
+            exec(compile(above + block[1], str(page), "exec"), namespace)
+    finally:
+        plt.close("all")
+
+
+@every_page
+def test_code_blocks_name_their_language(page):
+    """A block without a language would look like code and never run."""
+    fences = re.findall(r"^```(.*)$", read(page), re.MULTILINE)
+    assert len(fences) % 2 == 0
+    assert all(fences[::2])
+    assert not any(fences[1::2])
+
+
+@every_page
+def test_no_placeholder_is_left(page):
+    assert not re.findall(r"@[A-Z_]+@", read(page))
+
+
+def anchors(page: Path) -> set[str]:
+    """Anchors that GitHub gives to the headings of a page."""
+    text = re.sub(r"^```.*?^```$", "", read(page), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+@every_page
+def test_links(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", read(page)):
+        if re.match(r"\w+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        linked = (page.parent / name).resolve() if name else page
+        assert linked.exists(), f"{page.name} links to {target}, which does not exist"
+        if anchor and linked.suffix == ".md":
+            assert anchor in anchors(linked), f"{page.name}: no heading for {target}"
+
+
+def test_every_page_is_on_the_map():
+    index = read(ROOT / "docs" / "index.md")
+    missing = [p.name for p in PAGES[1:] if p.name != "index.md" and f"({p.name})" not in index]
+    assert not missing
+
+
+@pytest.mark.parametrize("module", ["", *MODULES])
+def test_api_lists_every_public_name(module):
+    path = f"kgl.{module}" if module else "kgl"
+    names = importlib.import_module(path).__all__
+    listed = set(re.findall(r"`([\w.]+)", API))
+    # a name exported twice is listed once, under the shorter path
+    missing = [n for n in names if f"{path}.{n}" not in listed and f"kgl.{n}" not in listed]
+    assert not missing
+
+
+SIGNATURES = re.findall(r"^- `([\w.]+)\((.*)\)`:", API, re.MULTILINE)
+
+
+def resolve(path: str) -> object:
+    head, *rest = path.split(".")
+    found = {"kgl": kgl, "model": kgl.KGL, "grid": kgl.GridResult}[head]
+    for name in rest:
+        if inspect.ismodule(found) and not hasattr(found, name):
+            importlib.import_module(f"{found.__name__}.{name}")
+        found = getattr(found, name)
+    return found
+
+
+@pytest.mark.parametrize(("path", "written"), SIGNATURES, ids=[path for path, _ in SIGNATURES])
+def test_api_signatures(path, written):
+    """Names, order, kinds and defaults are those of the code; ``**shared`` stands for the rest."""
+    scope = {**vars(kgl.kernels), "DEFAULT_KERNEL": DEFAULT_KERNEL}
+    exec(f"def stated({written}): pass", scope)
+
+    def parameters(function):
+        found = inspect.signature(function).parameters.values()
+        return [(p.name, p.kind, p.default) for p in found if p.name != "self"]
+
+    actual, stated = parameters(resolve(path)), parameters(scope["stated"])
+    if stated and stated[-1][0] == "shared":
+        shared = {f.name for f in fields(GraphLearner)}
+        stated, actual = stated[:-1], [p for p in actual if p[0] not in shared]
+    assert stated == actual
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_estimators_document_all_parameters_and_attributes(estimator):
+    names = [f.name for f in fields(estimator)]
+    assert set(names) <= set(PARAMETERS)
+    headings = ["Parameters\n----------", "Attributes\n----------", "Examples\n--------"]
+    places = [estimator.__doc__.index(heading) for heading in headings]
+    assert places == sorted(places)
+    described = re.findall(r"^(\w+) : ", estimator.__doc__, re.MULTILINE)
+    assert sorted(described) == sorted([*names, *ATTRIBUTES])
+
+
+def test_a_fit_has_the_documented_attributes():
+    data = kgl.simulate.make_dataset("er", m=6, n=20)
+    model = kgl.KGLN(psi=0.1).fit(data.Y, K_x=data.K_x)
+    learned = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
+    assert learned == set(ATTRIBUTES) - {"feature_names_in_"}
