@@ -55,7 +55,7 @@ wildcard_constraints:
     files="|".join(PLAN.facts),
     dataset="[^/]+/[^/]+",
     model="[^/]+",
-    universe="[^/]+",
+    specification="[^/]+",
 
 
 onstart:
@@ -95,7 +95,7 @@ rule all:
         # of a run that reports success without it.
         expand(f"{OUT}/data/{{dataset}}.npz", dataset=PLAN.datasets),
         expand(f"{OUT}/fits/{{cell}}.npz", cell=PLAN.cells),
-        expand(f"{OUT}/universes/{{universe}}.parquet", universe=PLAN.universes),
+        expand(f"{OUT}/specifications/{{specification}}.parquet", specification=PLAN.specifications),
         expand(f"{OUT}/tables/{{table}}.parquet", table=PLAN.studies),
         list(PLAN.judged.values()),
         list(PLAN.verdict.values()),
@@ -166,43 +166,43 @@ rule score:
         "experiments/scripts/score.py"
 
 
-rule universe:
+rule specification:
     input:
-        src=PLAN.universe_code(),
+        src=PLAN.specification_code(),
     output:
-        f"{OUT}/universes/{{study}}/{{universe}}.parquet",
+        f"{OUT}/specifications/{{study}}/{{specification}}.parquet",
     log:
-        f"{OUT}/logs/universes/{{study}}/{{universe}}.log",
+        f"{OUT}/logs/specifications/{{study}}/{{specification}}.log",
     benchmark:
-        f"{OUT}/benchmarks/universes/{{study}}/{{universe}}.tsv"
+        f"{OUT}/benchmarks/specifications/{{study}}/{{specification}}.tsv"
     retries: 1
     threads: 1
     resources:
         mem_mb=2000,
         runtime=60,
     params:
-        spec=lambda w: PLAN.universes[f"{w.study}/{w.universe}"],
+        spec=lambda w: PLAN.specifications[f"{w.study}/{w.specification}"],
     script:
-        "experiments/scripts/universe.py"
+        "experiments/scripts/specification.py"
 
 
-rule multiverse:
+rule specifications:
     input:
-        files=lambda w: PLAN.universe_files(w.study),
+        files=lambda w: PLAN.specification_files(w.study),
     output:
         f"{OUT}/tables/{{study}}.parquet",
     log:
-        f"{OUT}/logs/multiverse/{{study}}.log",
+        f"{OUT}/logs/specifications/{{study}}.log",
     wildcard_constraints:
-        study="|".join(PLAN.multiverses) or "-",
+        study="|".join(PLAN.specification_studies) or "-",
     threads: 1
     resources:
         mem_mb=1000,
         runtime=5,
     params:
-        universes=lambda w: PLAN.studies[w.study].config["universes"],
+        specifications=lambda w: PLAN.studies[w.study].config["specifications"],
     script:
-        "experiments/scripts/multiverse.py"
+        "experiments/scripts/specifications.py"
 
 
 rule figure:

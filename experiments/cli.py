@@ -14,11 +14,13 @@ from typing import Any
 
 from hydra.experimental.callback import Callback
 
-from experiments.config import GROUPS, STANDIN, Composed, ConfigError, compose, conf_dir
+from experiments.config import GROUPS, Composed, compose
 from experiments.datasets.synthetic import build
 from experiments.fit import fit_cell
 from experiments.io import save_csv, save_table
+from experiments.lookup import ConfigError, conf_dir
 from experiments.planning import single_cell
+from experiments.registry import STANDIN
 from experiments.score import score_study, summarise
 from kgl._optional import import_optional
 

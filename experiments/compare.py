@@ -16,9 +16,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.comparison import common_studies, compare_tables
-from experiments.config import ConfigError, compose
+from experiments.config import compose
 from experiments.figures import style
 from experiments.io import atomic, save_csv
+from experiments.lookup import ConfigError
 
 RESULTS = Path("results")
 
@@ -30,7 +31,7 @@ def look(model: str) -> dict[str, str]:
     except ConfigError:  # a model whose file has gone since
         return {"label": model, "color": "#777777", "marker": "o"}
     found = chosen["style"]
-    return {"label": chosen["label"], "color": found["colour"], "marker": found["marker"]}
+    return {"label": chosen["label"], "color": found["color"], "marker": found["marker"]}
 
 
 def draw(table: pd.DataFrame, first: str, second: str) -> Figure:

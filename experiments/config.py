@@ -7,14 +7,10 @@ A configuration is composed from one option of each group and from overrides in 
 from __future__ import annotations
 
 import ast
-import difflib
-import importlib
 import importlib.util
 import json
 import math
-import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -23,44 +19,23 @@ from typing import Any
 
 from experiments.io import digest
 from experiments.kept import kept
+from experiments.lookup import ConfigError, conf_dir, suggest
 from kgl._optional import import_optional
 
 __all__ = [
     "GROUPS",
     "KINDS",
-    "STANDIN",
     "Composed",
-    "ConfigError",
     "check",
     "compose",
-    "conf_dir",
     "kind_of",
     "options",
-    "resolve",
 ]
 
 #: Groups of ``conf/``, each a directory with one file per option.
 GROUPS = ("protocol", "grid", "graph", "data", "model", "study")
 #: What a file of conf/study can be: a figure, several of them, or several under many readings.
-KINDS = ("study", "collection", "multiverse")
-#: What is written wherever simulated data stand for real ones.
-STANDIN = "SIMULATED STAND-IN"
-
-
-class ConfigError(ValueError):
-    """A configuration that cannot be used; the message names the key, the file and the remedy."""
-
-
-def conf_dir() -> Path:
-    """Return the directory of the configuration: ``KGL_CONF``, or ``conf/`` of the repository."""
-    named = os.environ.get("KGL_CONF")
-    path = Path(named) if named else Path(__file__).resolve().parents[1] / "conf"
-    if not (path / "config.yaml").is_file():
-        raise ConfigError(
-            f"no config.yaml in {path}; the studies live in a checkout of the repository, not in "
-            "the installed package: run from a checkout, or set KGL_CONF to its conf directory"
-        )
-    return path.resolve()
+KINDS = ("study", "collection", "specifications")
 
 
 def options(group: str) -> list[str]:
@@ -81,7 +56,7 @@ class Composed:
         settings = dict(settings or {})
         for key in settings:
             if key not in self.keys:
-                raise ConfigError(f"sweep over {key!r}, which is no key; {_near(key, self.keys)}")
+                raise ConfigError(f"sweep over {key!r}, which is no key; {suggest(key, self.keys)}")
         # Resolving references is slow; where none leads to a key, the key can be set afterwards.
         referred = json.dumps({k: v for k, v in settings.items() if f"${{{k}}}" in self.text})
         name = f"values {digest([self.plain, referred], 24)}"
@@ -157,12 +132,6 @@ def _leaves(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def _near(given: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(given, known, n=1, cutoff=0.6)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}valid: {', '.join(known)}" if known else "no key is valid there"
-
-
 @cache
 def _compose(overrides: tuple[str, ...], conf: str) -> Composed:
     name = f"composed {json.dumps(overrides)}"
@@ -216,11 +185,11 @@ def _explain(error: Exception, overrides: tuple[str, ...], conf: str) -> str:
         parent = key.rpartition(".")[0]
         beside = [k for k in known if k.rpartition(".")[0] == parent] or known
         beside += [group for group in GROUPS if not parent and group not in beside]
-        return f"override of {key!r}, which is no key; {_near(key, beside)}"
+        return f"override of {key!r}, which is no key; {suggest(key, beside)}"
     missing = re.search(r"Could not find '(\w+)/([^']+)'", str(error))
     if missing and (Path(conf) / missing[1]).is_dir():
         group, option = missing.groups()
-        return f"conf/{group}/{option}.yaml does not exist; {_near(option, options(group))}"
+        return f"conf/{group}/{option}.yaml does not exist; {suggest(option, options(group))}"
     return " ".join(lines)
 
 
@@ -266,7 +235,13 @@ def _validators(conf: str) -> dict[str, Any]:
 
 def kind_of(study: Mapping[str, Any]) -> str:
     """Return which of :data:`KINDS` a file of conf/study is."""
-    return "collection" if "studies" in study else "multiverse" if "universes" in study else "study"
+    return (
+        "collection"
+        if "studies" in study
+        else "specifications"
+        if "specifications" in study
+        else "study"
+    )
 
 
 def check(values: dict[str, Any], composed: Composed) -> None:
@@ -307,7 +282,7 @@ def _say(error: Any, path: list[str], composed: Composed) -> str:
         known = sorted(error.schema.get("properties", {}))
         unknown = sorted(set(error.instance) - set(known))[0]
         full = ".".join([*path, unknown])
-        return f"{composed.blame(full)}: unknown key {full!r}; {_near(unknown, known)}"
+        return f"{composed.blame(full)}: unknown key {full!r}; {suggest(unknown, known)}"
     if error.validator == "required":
         absent = [name for name in error.validator_value if name not in error.instance]
         where = composed.blame(".".join([*path, absent[0]]))
@@ -319,37 +294,6 @@ def _say(error: Any, path: list[str], composed: Composed) -> str:
 
 
 # -- functions that configurations name ---------------------------------------------------------
-
-
-def resolve(path: str, *, what: str = "function") -> Any:
-    """Return the object of a dotted path such as ``kgl.models.KGL``.
-
-    Modules of the repository that are not installed, ``experiments.my_model``, are found beside
-    ``conf/``.
-
-    Examples
-    --------
-    >>> resolve("kgl.models.KGL").__name__
-    'KGL'
-    """
-    root = str(conf_dir().parent)
-    if root not in sys.path:
-        sys.path.append(root)
-    module_name, _, name = path.rpartition(".")
-    try:
-        return getattr(importlib.import_module(module_name), name)
-    except ModuleNotFoundError as error:
-        # only where the named module itself is absent: a module that fails inside is another story
-        if not f"{module_name}.".startswith(f"{error.name}."):
-            raise
-        raise ConfigError(
-            f"{what} {path!r}: no module {error.name!r}; give the dotted path of a function in a "
-            "module of the repository, such as experiments.my_model.fit"
-        ) from None
-    except AttributeError:
-        module = importlib.import_module(module_name)
-        public = [n for n in vars(module) if not n.startswith("_")]
-        raise ConfigError(f"{what} {path!r}: {_near(name, sorted(public))}") from None
 
 
 def source_file(path: str) -> str | None:
@@ -395,4 +339,4 @@ def check_path(path: str, what: str) -> None:
     name = path.rpartition(".")[2]
     if name not in names:
         public = sorted(n for n in defined if not n.startswith("_"))
-        raise ConfigError(f"{what} {path!r}: {file.name} has no {name!r}; {_near(name, public)}")
+        raise ConfigError(f"{what} {path!r}: {file.name} has no {name!r}; {suggest(name, public)}")

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.config import ConfigError, resolve
 from experiments.datasets.centring import means
+from experiments.lookup import ConfigError, resolve
 from kgl._validation import check_hyperparameter, check_observations
 from kgl.density import fit_edges
 from kgl.folds import hold_out
@@ -35,7 +35,7 @@ from kgl.solvers.signal_step import SignalData
 __all__ = ["METRICS", "evaluate", "fit_cell", "grid_points", "shape"]
 
 #: What is worked out at every grid point of every replicate, as far as the truth is known.
-METRICS = ("aps_weights", "aps_scores", "sse", "nmi", "density", "mse_in", "mse_out", "mse_held")
+METRICS = ("aps_weights", "aps_scores", "sse", "nmi", "density", "mse_in", "mse_out", "mse_cv")
 #: More fits that look for a density, where the first psi does not give it.
 _MAX_FITS = 3
 #: Held-out entries only choose a point, so these fits stop early.
@@ -221,7 +221,7 @@ def _fit_replicate(
     if "shape" in spec["keep"]:
         row |= shape(weights, signals, truth)
     if "held_out" in spec:
-        row["mse_held"] = _held_out_error(model, truth, spec, points, replicate)
+        row["mse_cv"] = _held_out_error(model, truth, spec, points, replicate)
     if "weights" in spec["keep"]:
         row["weights"] = weights
     if "signals" in spec["keep"] and signals is not None:

@@ -26,9 +26,9 @@ __all__ = [
     "facts_job",
     "fit_job",
     "logged",
-    "multiverse_job",
     "score_job",
-    "universe_job",
+    "specification_job",
+    "specifications_job",
 ]
 
 
@@ -100,35 +100,38 @@ def score_job(
         save_table(output, table, settings)
 
 
-def universe_job(spec: Mapping[str, Any], output: str, log: str) -> None:
+def specification_job(spec: Mapping[str, Any], output: str, log: str) -> None:
     """Run the small experiments under one reading, and write its verdicts."""
-    from experiments.specifications import judge_universe
+    from experiments.specifications import judge_specification
 
     with logged(log) as report:
-        table = judge_universe(spec["collection"], spec["overrides"], report)
+        table = judge_specification(spec["collection"], spec["overrides"], report)
         for row in table.itertuples():
             report(f"{row.claim}: {row.verdict} ({row.held} of {row.parts})")
         save_table(output, table, dict(spec))
 
 
-def multiverse_job(
-    universes: Mapping[str, Mapping[str, Any]], files: Sequence[str], output: str, log: str
+def specifications_job(
+    specifications: Mapping[str, Mapping[str, Any]], files: Sequence[str], output: str, log: str
 ) -> None:
-    """Write the verdicts of all universes as one table."""
+    """Write the verdicts of all specifications as one table."""
     import pandas as pd
 
     with logged(log) as report:
         loaded = [load_table(path) for path in files]
         parts = []
-        for (name, about), (table, _) in zip(universes.items(), loaded, strict=True):
+        for (name, about), (table, _) in zip(specifications.items(), loaded, strict=True):
             known = {"reading": name, "setting": about["setting"], "change": about["change"]}
-            base = about.get("base", next(iter(universes)))
+            base = about.get("base", next(iter(specifications)))
             parts.append(table.assign(**known, default=not about["overrides"], base=base))
             report(f"{name}: {(table['verdict'] == 'reproduced').sum()} reproduced")
         table = pd.concat(parts, ignore_index=True)
         first = ["reading", "setting", "change", "default", "base"]
         made_by = distinct([state_of(record) for _, record in loaded])
-        settings = {"universes": {k: dict(v) for k, v in universes.items()}, "made_by": made_by}
+        settings = {
+            "specifications": {k: dict(v) for k, v in specifications.items()},
+            "made_by": made_by,
+        }
         save_table(output, table[first + [c for c in table if c not in first]], settings)
 
 
@@ -154,7 +157,7 @@ def claims_job(
 ) -> None:
     """Judge the claims from the tables of a run; those made from simulated data are left out."""
     from experiments.claims import judge, to_table
-    from experiments.claims.readings import readings
+    from experiments.claims.specifications import readings
 
     with logged(log) as report:
         found = {

@@ -16,10 +16,12 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from experiments.claims.readings import FACTS
-from experiments.claims.readings import STUDIES as CLAIM_STUDIES
-from experiments.config import STANDIN, conf_dir, source_file
+from experiments.claims.specifications import FACTS
+from experiments.claims.specifications import STUDIES as CLAIM_STUDIES
+from experiments.config import source_file
 from experiments.io import digest
+from experiments.lookup import conf_dir
+from experiments.registry import STANDIN
 
 __all__ = ["CODE", "EXAMPLE", "SUFFIX", "Cell", "Plan", "Study"]
 
@@ -96,8 +98,8 @@ CODE = {
         "kgl/solvers/*.py",
     ),
     "score": ("experiments/score.py",),
-    # what a universe takes besides the code of data, fits, scores and claims
-    "universe": ("experiments/specifications.py", "experiments/plan*.py"),
+    # what a specification takes besides the code of data, fits, scores and claims
+    "specification": ("experiments/specifications.py", "experiments/plan*.py"),
     "verdict": ("experiments/claims/*.py", "experiments/report/*"),
     "facts": (
         "kgl/datasets/*.py",
@@ -240,17 +242,17 @@ class Plan:
         return [name for name, study in self.studies.items() if study.cells]
 
     @property
-    def multiverses(self) -> list[str]:
-        """Names of the studies whose tables are made from universes."""
+    def specification_studies(self) -> list[str]:
+        """Names of the studies whose tables are made from specifications."""
         return [name for name in self.studies if name not in self.scored]
 
     @cached_property
-    def universes(self) -> dict[str, dict[str, Any]]:
-        """What each universe is, by the name of its study and its own."""
+    def specifications(self) -> dict[str, dict[str, Any]]:
+        """What each specification is, by the name of its study and its own."""
         return {
             f"{name}/{key}": spec
-            for name in self.multiverses
-            for key, spec in self.studies[name].settings["universes"].items()
+            for name in self.specification_studies
+            for key, spec in self.studies[name].settings["specifications"].items()
         }
 
     # -- what the rules of the Snakefile ask for -----------------------------------------------
@@ -279,15 +281,15 @@ class Plan:
         extra = self.code("class") if "." in path else []
         return sorted({*self.code("fit", path), *extra})
 
-    def universe_code(self) -> list[str]:
-        """Return the source files that a universe depends on."""
-        rules = ("data", "fit", "score", "claims", "universe")
+    def specification_code(self) -> list[str]:
+        """Return the source files that a specification depends on."""
+        rules = ("data", "fit", "score", "claims", "specification")
         return sorted({path for rule in rules for path in self.code(rule)})
 
-    def universe_files(self, study: str) -> list[str]:
-        """Return the files of the universes of a study."""
-        names = self.studies[study].settings["universes"]
-        return [f"{self.directory}/universes/{study}/{name}.parquet" for name in names]
+    def specification_files(self, study: str) -> list[str]:
+        """Return the files of the specifications of a study."""
+        names = self.studies[study].settings["specifications"]
+        return [f"{self.directory}/specifications/{study}/{name}.parquet" for name in names]
 
     def figure_code(self, study: str) -> list[str]:
         """Return the source files that a figure depends on."""
@@ -451,7 +453,9 @@ class Plan:
         drawn = [s.settings["protocol"] for s in self.studies.values() if s.settings.get("alpha")]
         if drawn:  # a study may have settings of its own: the one that most of them share
             record["protocol"] = max(drawn, key=drawn.count)
-        return record | ({"universes": digest(self.universes)} if self.universes else {})
+        return record | (
+            {"specifications": digest(self.specifications)} if self.specifications else {}
+        )
 
     @property
     def benchmarks(self) -> dict[str, list[str]]:
@@ -461,6 +465,8 @@ class Plan:
         for cell in self.cells.values():
             kind = f"fit {cell.model}, {cell.labels['data']}, {cell.labels['sweep']}"
             files.setdefault(kind, []).append(f"{root}/fit/{cell.name}.tsv")
-        files["universe"] = [f"{root}/universes/{name}.tsv" for name in self.universes]
+        files["specification"] = [
+            f"{root}/specifications/{name}.tsv" for name in self.specifications
+        ]
         files["score"] = [f"{root}/score/{name}.tsv" for name in self.scored]
         return files

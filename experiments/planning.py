@@ -15,11 +15,9 @@ from typing import Any
 
 from experiments.config import (
     GROUPS,
-    ConfigError,
     check,
     check_path,
     compose,
-    conf_dir,
     kind_of,
     last_of_each,
     override_key,
@@ -27,11 +25,12 @@ from experiments.config import (
 from experiments.datasets.real import choose_source
 from experiments.io import digest
 from experiments.kept import kept
+from experiments.lookup import ConfigError, conf_dir
 from experiments.plan import SUFFIX, Cell, Plan, Study
 from kgl.problem import MODELS
 from kgl.random_graphs import GRAPH_FAMILIES
 
-__all__ = ["make_plan", "plan_universe", "single_cell"]
+__all__ = ["make_plan", "plan_specification", "single_cell"]
 
 
 def _overrides(given: Any) -> tuple[str, ...]:
@@ -112,7 +111,7 @@ def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> P
     return Plan(name=study, run=base, overrides=given, studies=studies, collection="studies" in top)
 
 
-def plan_universe(collection: str, overrides: Sequence[str]) -> Plan:
+def plan_specification(collection: str, overrides: Sequence[str]) -> Plan:
     """Work out what a collection of studies takes under some overrides.
 
     They count as the collection's own do, not as those of a user: a study that sweeps over the
@@ -140,8 +139,8 @@ def _split_source(given: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
 def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...], source: str | None) -> Study:
     # the study's own settings first, so that a collection's and then the user's win
     bare = compose([f"study={name}"]).values()["study"]
-    if kind_of(bare) == "multiverse":
-        return _multiverse(name, bare, (*extra, *given))
+    if kind_of(bare) == "specifications":
+        return _specification_study(name, bare, (*extra, *given))
     own = tuple(bare.get("overrides", ()))
     settings = (*own, *extra, *given)
     # keys are those of the study's own kind of data, not of the default one
@@ -197,31 +196,33 @@ def _study(name: str, extra: tuple[str, ...], given: tuple[str, ...], source: st
     return Study(name, config, tuple(cells), styles, summary)
 
 
-def _multiverse(name: str, config: dict[str, Any], extra: tuple[str, ...]) -> Study:
-    """Return a study whose table comes from universes instead of cells."""
+def _specification_study(name: str, config: dict[str, Any], extra: tuple[str, ...]) -> Study:
+    """Return a study whose table comes from specifications instead of cells."""
     files = ["config.yaml", *(f"{group}/*.yaml" for group in GROUPS if group != "study")]
     reduced = compose([f"study={config['reduced']}"]).values()["study"]
     files += [f"study/{study}.yaml" for study in (config["reduced"], *reduced["studies"])]
     found = sorted({path for pattern in files for path in conf_dir().glob(pattern)})
-    # what universes are made of, so that an edit of it runs them again
+    # what specifications are made of, so that an edit of it runs them again
     texts = digest([path.read_text(encoding="utf-8") for path in found])
-    for key, spec in config["universes"].items():
-        if spec.get("base", key) not in config["universes"]:
+    for key, spec in config["specifications"].items():
+        if spec.get("base", key) not in config["specifications"]:
             raise ConfigError(
-                f"conf/study/{name}.yaml: study.universes.{key}.base = {spec['base']!r} is no "
-                f"universe; valid: {', '.join(config['universes'])}"
+                f"conf/study/{name}.yaml: study.specifications.{key}.base = {spec['base']!r} is no "
+                f"specification; valid: {', '.join(config['specifications'])}"
             )
         settings = (*reduced.get("overrides", ()), *spec["overrides"], *extra)
         try:  # a mistake is found now, not by the job
             compose([t for t in settings if not t.lstrip("+~").startswith("study.")]).values()
         except ConfigError as error:
-            raise ConfigError(f"conf/study/{name}.yaml: study.universes.{key}: {error}") from None
-    universes = {
+            raise ConfigError(
+                f"conf/study/{name}.yaml: study.specifications.{key}: {error}"
+            ) from None
+    specifications = {
         key: {"collection": config["reduced"], "overrides": [*spec["overrides"], *extra],
               "configurations": texts}
-        for key, spec in config["universes"].items()
+        for key, spec in config["specifications"].items()
     }  # fmt: skip
-    return Study(name, config, (), {}, {"universes": universes})
+    return Study(name, config, (), {}, {"specifications": specifications})
 
 
 def _cell(
@@ -285,7 +286,7 @@ def _cell(
     if decimals is not None:
         fit["decimals"] = decimals
     if folds:
-        density = values["protocol"]["score"]["held_out_density"]
+        density = values["protocol"]["score"]["cv_density"]
         fit["held_out"] = {"folds": folds, "density": density}
     return Cell(f"{dataset}/{model}", dataset, model, labels, settings, fit, reason)
 

@@ -1,6 +1,6 @@
 """How far a run is and about how long it still takes.
 
-The files of finished cells (a universe is one, here) are counted, so this works whoever makes them:
+The files of finished cells (a specification is one, here) are counted, so this works whoever makes them:
 this process, others, or a cluster. Cells are weighed by what they are expected to cost; the time
 per unit of cost is measured while the run goes on.
 """
@@ -19,8 +19,8 @@ from experiments.plan import Plan
 
 __all__ = ["Progress", "calm", "duration", "note_start", "watch"]
 
-#: Expected cost of a universe, in the seconds of the costs of cells.
-UNIVERSE = 75.0
+#: Expected cost of a specification, in the seconds of the costs of cells.
+SPECIFICATION = 75.0
 
 
 def duration(seconds: float) -> str:
@@ -76,9 +76,9 @@ class Progress:
         studies = {
             name: [paths[cell.name] for cell in study.cells] for name, study in plan.studies.items()
         }
-        for name in plan.multiverses:
-            studies[name] = [root / path for path in plan.universe_files(name)]
-            costs |= dict.fromkeys(studies[name], UNIVERSE)
+        for name in plan.specification_studies:
+            studies[name] = [root / path for path in plan.specification_files(name)]
+            costs |= dict.fromkeys(studies[name], SPECIFICATION)
         return cls(costs, studies, {root / path for path in stale})
 
     def _stamps(self) -> dict[Path, int]:

@@ -37,7 +37,7 @@ METRICS = (
     "density",
     "mse_in",
     "mse_out",
-    "mse_held",
+    "mse_cv",
     "n_iter",
     "converged",
     "kkt_residual",
@@ -109,7 +109,7 @@ def score_cell(
     score : dict
         The protocol: ``aps`` says what average precision ranks (``weights`` or ``scores``),
         ``best`` how a point is chosen; with ``folds`` points are chosen by held-out entries too,
-        among graphs of ``held_out_density`` where densities set psi; with ``points`` the rows of
+        among graphs of ``cv_density`` where densities set psi; with ``points`` the rows of
         every point follow.
     """
     metrics = {"aps": arrays[f"aps_{score['aps']}"]} if "aps_weights" in arrays else {}
@@ -143,9 +143,9 @@ def _choices(
         (name, metrics[name], highest) for name, highest in CRITERIA.items() if name in metrics
     ]
     if score.get("folds"):
-        at = np.flatnonzero(axes.get("density", np.array([])) == score["held_out_density"])
+        at = np.flatnonzero(axes.get("density", np.array([])) == score["cv_density"])
         candidates = at if len(at) else everywhere
-        held = metrics["mse_held"] if "mse_held" in metrics else np.full((1, n_points), np.nan)
+        held = metrics["mse_cv"] if "mse_cv" in metrics else np.full((1, n_points), np.nan)
         if np.isnan(held).all() and len(candidates) == 1:
             # a model that predicts nothing, with one graph of the density that is compared
             replicates = np.arange(len(next(iter(metrics.values()))))

@@ -1,6 +1,6 @@
-"""The multiverse: the synthetic experiments in a small size, under one reading after another.
+"""The specifications: the synthetic experiments in a small size, under one reading after another.
 
-A *universe* is one way to read what the paper leaves open: a few overrides. All its cells are
+A *specification* is one way to read what the paper leaves open: a few overrides. All its cells are
 small, so it is one job: data are drawn, models fitted, points chosen and claims judged in one
 process, by the functions that the rules of the workflow call.
 """
@@ -12,21 +12,21 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from experiments.claims import judge, to_table
-from experiments.claims.evidence import Lacking
 from experiments.claims.hyper import h1_distance
-from experiments.claims.readings import readings
+from experiments.claims.specifications import readings
 from experiments.datasets.synthetic import build
 from experiments.fit import fit_cell
 from experiments.io import digest
 from experiments.plan import Plan
-from experiments.planning import plan_universe
+from experiments.planning import plan_specification
 from experiments.score import score_study
+from experiments.stats import MissingEvidence
 from kgl._optional import import_optional
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["judge_universe", "run_plan"]
+__all__ = ["judge_specification", "run_plan"]
 
 Report = Callable[[str], None]
 
@@ -49,7 +49,7 @@ def run_plan(plan: Plan, report: Report = lambda _: None) -> dict[str, pd.DataFr
     }
 
 
-def judge_universe(
+def judge_specification(
     collection: str, overrides: Sequence[str], report: Report = lambda _: None
 ) -> pd.DataFrame:
     """Run a collection of studies under some overrides, and judge what it shows.
@@ -61,13 +61,13 @@ def judge_universe(
         the run from the values that the paper prints (``h1_distance``).
     """
     pd = import_optional("pandas", "workflow", "the replication")
-    plan = plan_universe(collection, overrides)
+    plan = plan_specification(collection, overrides)
     tables = run_plan(plan, report)
     labels = plan.ledger["labels"]
     judged = judge(r for r in readings(tables, labels["models"], labels["kinds"]) if r.default)
     rows = to_table(judged)
     distance = float("nan")
-    with suppress(Lacking):
+    with suppress(MissingEvidence):
         distance = h1_distance(tables.get("fig12"))
     claims = rows.groupby("claim", sort=False)
     return pd.DataFrame(

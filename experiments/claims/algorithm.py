@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.claims.evidence import Lacking, Part, inside
+from experiments.claims.evidence import Part, inside
 from experiments.claims.ledger import Claim
 from experiments.claims.points import RUNS, Tables, every, point
+from experiments.stats import MissingEvidence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,7 +135,7 @@ def _longest(sizes: list[tuple[float, float]], axis: int) -> list[tuple[float, f
         lines.setdefault(size[1 - axis], []).append(size)
     line = sorted(lines[max(lines, key=lambda value: len(lines[value]))])
     if len(line) < 2:
-        raise Lacking(f"one {'mn'[axis]}")
+        raise MissingEvidence(f"one {'mn'[axis]}")
     return line
 
 

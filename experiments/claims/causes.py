@@ -40,7 +40,7 @@ class Cause:
     text : str
         The cause, in one or two sentences.
     readings : tuple of str
-        Readings, as they are named in ``claims.csv`` or ``multiverse.csv``, whose verdicts on the
+        Readings, as they are named in ``claims.csv`` or ``specifications.csv``, whose verdicts on the
         claim are the evidence. None: it is said which of all readings change the verdict.
     seen : tuple of Seen
         Figures of other tables that speak for it.
@@ -56,7 +56,7 @@ def _aps(text: str, study: str, **where: str | float) -> Seen:
 
 
 _VARIANCE = ("unit-variance", "unit-variance-alpha10")
-_KZ: dict[str, str | float] = {"data": "handed_dependent", "model": "kgl"}
+_KZ: dict[str, str | float] = {"data": "custom_kernel_dependent", "model": "kgl"}
 _NOISE: dict[str, str | float] = {"graph": "sbm", "data": "pure_noise"}
 _FIRST: dict[str, str | float] = {"graph": "sbm", "level": 0.0}
 
@@ -158,14 +158,14 @@ CAUSES: dict[str, Cause] = {
                 "APS of KGL-O with the true K_z",
                 "control_kz",
                 level="1",
-                data="handed_dependent",
+                data="custom_kernel_dependent",
                 model="kglo",
             ),
             _aps(
                 "of KGL-Agnostic",
                 "control_kz",
                 level="1",
-                data="handed_dependent",
+                data="custom_kernel_dependent",
                 model="kglagnostic",
             ),
         ),

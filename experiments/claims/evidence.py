@@ -18,20 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.stats import MissingEvidence, mean_interval
 from kgl.laplacian import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Evidence", "Lacking", "Part", "compare", "drop", "inside", "mean_interval", "near"]
+__all__ = ["Evidence", "Part", "compare", "drop", "inside", "near"]
 
 #: Metrics of which less is better.
-ERRORS = ("sse", "mse_out", "mse_in", "mse_held")
+ERRORS = ("sse", "mse_out", "mse_in", "mse_cv")
 NAMES = {"aps": "APS", "sse": "SSE", "nmi": "NMI", "mse_out": "MSE", "aps_scores": "APS"}
-
-
-class Lacking(ValueError):
-    """The tables do not hold what a claim is about, as in a run of reduced size."""
 
 
 @dataclass(frozen=True)
@@ -61,33 +58,6 @@ class Part:
     timed: bool = False
 
 
-def mean_interval(values: Array, level: float = 0.95) -> tuple[float, float, float]:
-    """Return the mean and the ends of its interval (Student's t); equal values give no width.
-
-    Raises
-    ------
-    Lacking
-        With fewer than two values there is no interval.
-
-    Examples
-    --------
-    >>> mean_interval(np.array([1.0, 2.0, 3.0]))
-    (2.0, -0.48..., 4.48...)
-    >>> mean_interval(np.array([2.0, 2.0]))
-    (2.0, 2.0, 2.0)
-    """
-    from scipy.stats import t
-
-    values = np.asarray(values, dtype=float)
-    if len(values) < 2 or not np.isfinite(values).all():
-        raise Lacking(f"{len(values)} values, not all of them numbers; an interval takes two")
-    mean, spread = float(values.mean()), float(values.std(ddof=1))
-    if spread == 0.0:
-        return mean, mean, mean
-    half = float(t.ppf(0.5 + level / 2, len(values) - 1) * spread / np.sqrt(len(values)))
-    return mean, mean - half, mean + half
-
-
 @dataclass(frozen=True)
 class Evidence:
     """Scores of one experiment under one reading.
@@ -115,11 +85,11 @@ class Evidence:
         # the same number of a replicate is another graph in another family
         runs = [key for key in ("graph", "replicate") if key in part]
         if part.duplicated([*runs, "level"]).any():
-            raise Lacking(f"several scores of {metric} of {model} in one run at one level")
+            raise MissingEvidence(f"several scores of {metric} of {model} in one run at one level")
         table = part.pivot_table(index=runs, columns="level", values="value")
         wanted = self.levels if levels is None else list(levels)
         if table.empty or not set(wanted) <= set(table.columns):
-            raise Lacking(f"no scores of {metric} of {model} at levels {wanted}")
+            raise MissingEvidence(f"no scores of {metric} of {model} at levels {wanted}")
         return table[wanted]
 
     def gain(
@@ -140,7 +110,7 @@ class Evidence:
         for column, value in conditions.items():
             rows = rows[rows[column] == value] if column in rows else rows[:0]
         if rows.empty:
-            raise Lacking(f"no scores of {conditions}")
+            raise MissingEvidence(f"no scores of {conditions}")
         return Evidence(rows, self.labels)
 
     def name(self, model: str) -> str:
@@ -166,7 +136,7 @@ def compare(
     """
     levels = evidence.levels if levels is None else list(levels)
     if not levels:
-        raise Lacking(f"no level {where}")
+        raise MissingEvidence(f"no level {where}")
     found = []
     for first in better:
         for second in worse:

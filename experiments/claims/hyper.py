@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.claims.evidence import Lacking, Part, inside
+from experiments.claims.evidence import Part, inside
 from experiments.claims.ledger import Claim
 from experiments.claims.points import Tables, cube, kinds, line, point, spread_over
 from experiments.claims.printed import check_printed, h1_distance
 from experiments.claims.questions import most, nearest
 from experiments.claims.thresholds import MUCH, OVERLAP
+from experiments.stats import MissingEvidence
 
 __all__ = ["HYPER", "h1_distance"]
 
@@ -39,7 +40,7 @@ def _next(axis: np.ndarray, value: float) -> int:
     """Return the index of the point of a logarithmic axis next to a value, a decade off at most."""
     away = np.abs(np.log10(axis / value))
     if away.min() > 1 + 1e-9:
-        raise Lacking(f"no point of the grid is next to {value:g}")
+        raise MissingEvidence(f"no point of the grid is next to {value:g}")
     return int(away.argmin())
 
 
@@ -90,7 +91,7 @@ def _h3(tables: Tables) -> list[Part]:
 def _h4(tables: Tables) -> list[Part]:
     mse = cube(tables.get("fig13"), "mse_out").values
     if mse.shape[-1] < 2:
-        raise Lacking("one psi")
+        raise MissingEvidence("one psi")
     changes = spread_over(mse, 3).reshape(len(mse), -1)
     best = mse.mean(axis=3).reshape(len(mse), -1).argmin(axis=1)
     logs = np.log(mse)
@@ -112,7 +113,7 @@ def _h5(tables: Tables) -> list[Part]:
         mse, size = (line(table, metric, "lam", data=kind) for metric in ("mse_out", "size"))
         over = [lam for lam in mse if lam > OVERLY * (1 + 1e-9)]
         if len(over) < 2:
-            raise Lacking(f"no two lam above {OVERLY:g}")
+            raise MissingEvidence(f"no two lam above {OVERLY:g}")
         parts += [
             inside(f"{kind} data: MSE changes by less than {SAME:g} of itself over lam above "
                    f"{OVERLY:g}", spread_over(np.array([mse[lam] for lam in over]), 0), below=SAME),
@@ -168,7 +169,7 @@ def _h7(tables: Tables) -> list[Part]:
     named = first * len(mse.rho) + second
     small = (lam < SMALL * (1 - 1e-9)) & (rho < SMALL * (1 - 1e-9))
     if not small.any() or small.all():
-        raise Lacking(f"no points on both sides of {SMALL:g}")
+        raise MissingEvidence(f"no points on both sides of {SMALL:g}")
     mean = mse.values.mean(axis=3).reshape(shape)
     low, rest = mean[:, small].mean(axis=1), mean[:, ~small].mean(axis=1)
     at = f"psi = {mse.psi[psi]:g}"
@@ -197,7 +198,7 @@ def _h7(tables: Tables) -> list[Part]:
 
 def _some(parts: list[Part], study: str) -> list[Part]:
     if not parts:
-        raise Lacking(f"no table of {study}")
+        raise MissingEvidence(f"no table of {study}")
     return parts
 
 

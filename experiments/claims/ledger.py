@@ -13,7 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.claims.evidence import Lacking, Part
+from experiments.claims.evidence import Part
+from experiments.stats import MissingEvidence
 from kgl._optional import import_optional
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def judge(readings: Iterable[Reading]) -> list[Judged]:
         for claim in reading.claims:
             parts: tuple[Part, ...] = ()
             if reading.evidence is not None:
-                with suppress(Lacking):
+                with suppress(MissingEvidence):
                     parts = tuple(claim.check(reading.evidence))
             judged.append(Judged(claim, reading, parts))
     return judged

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.claims.evidence import Evidence, Lacking, Part, compare, drop, inside
+from experiments.claims.evidence import Evidence, Part, compare, drop, inside
 from experiments.claims.ledger import Claim
 from experiments.claims.questions import most, nearest, ratio, reaches
 from experiments.claims.thresholds import (
@@ -19,6 +19,7 @@ from experiments.claims.thresholds import (
     STEEP,
     WELL,
 )
+from experiments.stats import MissingEvidence
 
 __all__ = ["COMPLETION", "MISSING"]
 
@@ -98,7 +99,7 @@ def _m4(e: Evidence) -> list[Part]:
     e = _sbm(e)
     rates = [x for x in e.levels if 0 < x <= _rate(e, STILL)]
     if not rates:
-        raise Lacking("no missing rate above 0")
+        raise MissingEvidence("no missing rate above 0")
     parts = []
     for metric in ("aps", "sse"):
         for model in DEPENDENT:

@@ -5,7 +5,7 @@ The paper speaks of SBM where it describes curves, and of all families where it 
 
 from __future__ import annotations
 
-from experiments.claims.evidence import Evidence, Lacking, Part, compare, drop, inside
+from experiments.claims.evidence import Evidence, Part, compare, drop, inside
 from experiments.claims.ledger import Claim
 from experiments.claims.questions import apart, nearest, overlap, reaches, slightly
 from experiments.claims.thresholds import (
@@ -19,6 +19,7 @@ from experiments.claims.thresholds import (
     STEEP,
     WELL,
 )
+from experiments.stats import MissingEvidence
 from kgl.laplacian import Array
 
 __all__ = ["NOISE"]
@@ -130,7 +131,7 @@ def _n7(e: Evidence) -> list[Part]:
 
 def _n8(e: Evidence) -> list[Part]:
     if not set(FAMILIES) <= set(e.values("graph")):
-        raise Lacking("one of the families of graphs is lacking")
+        raise MissingEvidence("one of the families of graphs is lacking")
     parts = []
     for model in ("kgln", "kgl"):
         means = {

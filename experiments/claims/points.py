@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.claims.evidence import Lacking
 from experiments.score import EVERY
+from experiments.stats import MissingEvidence
 from kgl.laplacian import Array
 
 if TYPE_CHECKING:
@@ -43,23 +43,23 @@ def every(
 
     Raises
     ------
-    Lacking
+    MissingEvidence
         If there are none of one of the metrics.
     """
     if table is None:
-        raise Lacking("no table")
+        raise MissingEvidence("no table")
     rows = table[(table["selected_by"] == selected_by) & (table["model"] == "kgl")]
     rows = rows[rows["metric"].isin(list(metrics))]
     for column, value in fixed.items():
         if column not in rows:
-            raise Lacking(f"no column {column}")
+            raise MissingEvidence(f"no column {column}")
         if isinstance(value, float):
             rows = rows[np.isclose(rows[column].astype(float), value, rtol=1e-6, atol=0.0)]
         else:
             rows = rows[rows[column] == value]
     absent = set(metrics) - set(rows["metric"])
     if absent:
-        raise Lacking(f"no scores of {', '.join(sorted(absent))} of {fixed}")
+        raise MissingEvidence(f"no scores of {', '.join(sorted(absent))} of {fixed}")
     return rows
 
 
@@ -76,11 +76,13 @@ def point(
     rows = every(table, [metric], **fixed)
     varied = [columns] if isinstance(columns, str) else columns
     if rows.duplicated([*RUNS, *varied]).any():
-        raise Lacking(f"several scores of {metric} in one run at one of {', '.join(varied)}")
+        raise MissingEvidence(
+            f"several scores of {metric} in one run at one of {', '.join(varied)}"
+        )
     wide = rows.pivot_table(index=RUNS, columns=columns, values="value", dropna=False)
     wide = wide.dropna(axis="columns", how="all").dropna(axis="index", how="all")
     if wide.isna().any(axis=None):
-        raise Lacking(f"scores of {metric} of some runs are lacking")
+        raise MissingEvidence(f"scores of {metric} of some runs are lacking")
     return wide
 
 
@@ -115,7 +117,7 @@ def cube(table: pd.DataFrame | None, metric: str, **fixed: Any) -> Cube:
     axes = [np.unique(wide.columns.get_level_values(name)) for name in ("lam", "rho", "psi")]
     shape = [len(axis) for axis in axes]
     if wide.shape[1] != np.prod(shape):
-        raise Lacking(f"{metric} is not on a whole grid")
+        raise MissingEvidence(f"{metric} is not on a whole grid")
     values = wide.sort_index(axis=1).to_numpy().reshape(len(wide), *shape)
     return Cube(axes[0], axes[1], axes[2], values)
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.claims.evidence import Lacking, Part
+from experiments.claims.evidence import Part
 from experiments.claims.points import Tables, line
 from experiments.claims.thresholds import FAMILIES, OVERLAP
+from experiments.stats import MissingEvidence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +43,7 @@ def _cells(table: pd.DataFrame | None, data: str, psis: tuple[float, ...]) -> pd
                     low, high = np.percentile(runs, [5, 95])
                     rows.append((graph, psi, paper, runs.mean(), low, high, len(runs)))
     if not rows:
-        raise Lacking("no family and psi of Figure 12")
+        raise MissingEvidence("no family and psi of Figure 12")
     return pd.DataFrame(rows, columns=["graph", "psi", "paper", "mean", "p05", "p95", "runs"])
 
 
@@ -93,7 +94,7 @@ def _counted(tables: Tables, psis: tuple[float, ...], which: str) -> Part:
     inner = int(((found["p05"] <= found["paper"]) & (found["paper"] <= found["p95"])).sum())
     wanted = int(binom.ppf(0.05, len(found), coverage(int(found["runs"].min()))))
     if not wanted:
-        raise Lacking("too few printed values or runs to count those among runs")
+        raise MissingEvidence("too few printed values or runs to count those among runs")
     text = (
         f"independent data: at least {wanted} of the {len(found)} {which} lie between the 5th and "
         "95th percentile of runs"
@@ -121,13 +122,13 @@ def check_printed(tables: Tables) -> list[Part]:
     near = _distance(tables, "independent", PSIS, "printed")
     table = tables.get("fig12")
     notes = [near.note]
-    with suppress(Lacking):
+    with suppress(MissingEvidence):
         rest = h1_distance(table, "independent", PSIS[:-1])
         notes.append(f"{rest:.3f} without psi = {PSIS[-1]:g}")
-    with suppress(Lacking):
+    with suppress(MissingEvidence):
         notes.append(f"{h1_distance(table, 'dependent'):.3f} with dependent data")
     # the settings were chosen among a few dozen by this very distance
     parts = [replace(near, note="; ".join(notes))]
-    with suppress(Lacking):
+    with suppress(MissingEvidence):
         parts.append(_counted(tables, PSIS, "printed"))
     return parts

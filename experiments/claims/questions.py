@@ -6,17 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from experiments.claims.evidence import (
-    NAMES,
-    Evidence,
-    Lacking,
-    Part,
-    inside,
-    mean_interval,
-)
+from experiments.claims.evidence import NAMES, Evidence, Part, inside
+from experiments.stats import MissingEvidence, mean_interval, unpaired
 from kgl.laplacian import Array
 
-__all__ = ["apart", "most", "nearest", "overlap", "ratio", "reaches", "slightly", "unpaired"]
+__all__ = ["apart", "most", "nearest", "overlap", "ratio", "reaches", "slightly"]
 
 
 def nearest(
@@ -33,7 +27,7 @@ def nearest(
     """
     found = [level for level in levels if above < level <= up_to]
     if not found:
-        raise Lacking(f"no level next to {target:g} above {above:g} and up to {up_to:g}")
+        raise MissingEvidence(f"no level next to {target:g} above {above:g} and up to {up_to:g}")
     return min(found, key=lambda level: abs(level - target))
 
 
@@ -50,7 +44,7 @@ def most(
     The figure is that of the cell whose interval comes nearest to an end or passes it furthest.
     """
     if not cells:
-        raise Lacking(f"nothing to ask whether {text}")
+        raise MissingEvidence(f"nothing to ask whether {text}")
     found = []
     for name, values in cells.items():
         mean, low, high = mean_interval(values)
@@ -76,7 +70,7 @@ def reaches(
 ) -> Part:
     """Judge whether the score of a model lies above or below an end at each of some levels."""
     if not levels:
-        raise Lacking(f"no level {where}")
+        raise MissingEvidence(f"no level {where}")
     scores = evidence.of(metric, model, levels)
     cells = {f"at {level:g}": values.to_numpy() for level, values in scores.items()}
     end = f"above {above:g}" if above is not None else f"below {below:g}"
@@ -116,7 +110,7 @@ def slightly(
 ) -> Part:
     """Judge whether a model beats another, but by less than ``by``, on average over levels."""
     if not levels:
-        raise Lacking(f"no level {where}")
+        raise MissingEvidence(f"no level {where}")
     gain = evidence.gain(metric, better, worse, levels).mean(axis=1).to_numpy()
     text = (
         f"{evidence.name(better)} beats {evidence.name(worse)} in {NAMES[metric]}, but by less "
@@ -129,27 +123,6 @@ def ratio(evidence: Evidence, metric: str, first: str, second: str) -> Array:
     """Return the ratio of the scores of two models: geometric mean over levels, for each run."""
     logs = np.log(evidence.of(metric, first)) - np.log(evidence.of(metric, second))
     return np.asarray(np.exp(logs.mean(axis=1).to_numpy()))
-
-
-def unpaired(first: Array, second: Array, level: float = 0.95) -> tuple[float, float, float]:
-    """Return the difference of the means of two samples and its interval (Welch's).
-
-    For runs that have nothing in common, such as graphs of two families.
-
-    Examples
-    --------
-    >>> unpaired(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0]))
-    (1.0, -1.26..., 3.26...)
-    """
-    from scipy.stats import t
-
-    mean = mean_interval(first)[0] - mean_interval(second)[0]
-    parts = np.array([np.var(x, ddof=1) / len(x) for x in (first, second)])
-    if not parts.any():
-        return mean, mean, mean
-    freedom = parts.sum() ** 2 / (parts**2 / (np.array([len(first), len(second)]) - 1)).sum()
-    half = float(t.ppf(0.5 + level / 2, freedom) * np.sqrt(parts.sum()))
-    return mean, mean - half, mean + half
 
 
 def apart(
@@ -165,7 +138,7 @@ def apart(
         mean, low, high = unpaired(first, second)
         found.append((min(low - above, below - high), mean, low, high, name))
     if not found:
-        raise Lacking(f"nothing to ask whether {text}")
+        raise MissingEvidence(f"nothing to ask whether {text}")
     won = sum(room > 0 for room, *_ in found)
     _, value, low, high, which = min(found, key=lambda one: one[0])
     note = f"weakest: {which}; {won} of {len(found)}" if len(found) > 1 else ""

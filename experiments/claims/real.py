@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.claims.evidence import Evidence, Lacking, Part, compare, drop, inside, near
+from experiments.claims.evidence import Evidence, Part, compare, drop, inside, near
 from experiments.claims.ledger import Claim
+from experiments.stats import MissingEvidence
 
 __all__ = ["SUSHI", "SWISS"]
 
@@ -37,7 +38,7 @@ def _w2(e: Evidence) -> list[Part]:
     more = [x for x in e.levels if x >= MORE]
     where = f"on average over missing rates from {MORE:g}"
     if not more:
-        raise Lacking(f"no missing rate from {MORE:g}")
+        raise MissingEvidence(f"no missing rate from {MORE:g}")
     gain = e.gain("aps", "kgl", "kgln", more).mean(axis=1).to_numpy()
     return [
         inside(

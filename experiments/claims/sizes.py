@@ -6,10 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from experiments.claims.evidence import Evidence, Lacking, Part
+from experiments.claims.evidence import Evidence, Part
 from experiments.claims.ledger import Claim
 from experiments.claims.questions import apart, most, reaches
 from experiments.claims.thresholds import HIGH
+from experiments.stats import MissingEvidence
 from kgl.laplacian import Array
 
 __all__ = ["SIZES", "needed"]
@@ -75,7 +76,7 @@ def _bend(sizes: Array, n: Array) -> Array:
 def _s2(e: Evidence) -> list[Part]:
     sizes = _sizes(e)
     if len(sizes) < 2:
-        raise Lacking("one size of graphs")
+        raise MissingEvidence("one size of graphs")
     curves = {m: e.where(m=m).of("aps", "kgl") for m in sizes}
     steps = list(pairwise(sizes))
     pairs = {
@@ -141,7 +142,7 @@ def _needs(found: dict[int, float], levels: Array) -> str:
 
 def _s3(e: Evidence) -> list[Part]:
     if len(e.levels) < 2:
-        raise Lacking("one number of observations")
+        raise MissingEvidence("one number of observations")
     first, last = e.levels[0], e.levels[-1]
     shrunk: dict[str, Array] = {}
     for m in _sizes(e):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.config import ConfigError
+from experiments.lookup import ConfigError
 from kgl.laplacian import Array
 
 __all__ = ["means"]

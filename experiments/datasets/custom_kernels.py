@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.config import ConfigError
 from experiments.datasets.synthetic import draw
+from experiments.lookup import ConfigError
 from kgl.kernels import RBF
 from kgl.laplacian import (
     Array,
@@ -35,13 +35,13 @@ from kgl.laplacian import (
 from kgl.seeding import stream
 from kgl.simulate import random_graph, resolvent_kernel, smooth_signals
 
-__all__ = ["KINDS", "handed", "node_kernel", "rewired"]
+__all__ = ["KINDS", "custom_kernels", "node_kernel", "rewired"]
 
 #: What a kernel of the nodes can be made from; those that end in a dash take a number.
 KINDS = ("oracle", "rewired-", "covariates-", "unrelated", "identity")
 
 
-def handed(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
+def custom_kernels(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
     """Draw data as the paper does, and hand other kernels to the models: a source of data."""
     made = draw(settings, replicate)
     options = settings["data"]["options"]

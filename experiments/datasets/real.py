@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.config import STANDIN, ConfigError
 from experiments.datasets.centring import means
+from experiments.lookup import ConfigError
+from experiments.registry import STANDIN
 from kgl import datasets
 from kgl.datasets.files import CorruptDownloadError, search
 from kgl.kernels import RBF, Mixed

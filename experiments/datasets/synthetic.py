@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.config import resolve
+from experiments.lookup import resolve
 from kgl.laplacian import Array
 from kgl.simulate import GRAPH_FAMILIES, SyntheticData, make_dataset
 

@@ -14,9 +14,10 @@ from typing import Any
 import matplotlib as mpl
 import pandas as pd
 
-from experiments.config import STANDIN, resolve
 from experiments.figures import style
 from experiments.io import atomic, load_arrays, load_table, save_csv
+from experiments.lookup import resolve
+from experiments.registry import STANDIN
 from experiments.score import summarise
 
 

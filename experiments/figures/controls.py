@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from experiments.claims.evidence import Lacking, mean_interval
 from experiments.figures import Inputs, style
 from experiments.figures.curves import set_values
+from experiments.stats import MissingEvidence, mean_interval
 from kgl.laplacian import Array
 
 #: Models that learn nothing: what is said of the nodes, taken for a graph.
@@ -53,7 +53,7 @@ def noise(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
             part = drawn[(drawn["graph"] == family) & (drawn["data"].str.startswith(PURE) == pure)]
             # the kernel alone is the same graph whatever the data
             for row in part.drop_duplicates("model").to_dict("records"):
-                colour = inputs.styles[row["model"]]["colour"]
+                colour = inputs.styles[row["model"]]["color"]
                 look = {"marker": "o", "markersize": 5, "linestyle": "none", "color": colour}
                 look |= {"markerfacecolor": "white"} if pure else {}
                 place = places[row["model"]] + (0.14 if pure else -0.14)
@@ -154,7 +154,7 @@ def interval(values: Array) -> tuple[float, float, float]:
     """Return the mean and the ends of its interval, which a single value lacks."""
     try:
         return mean_interval(values)
-    except Lacking:
+    except MissingEvidence:
         return float(np.mean(values)), np.nan, np.nan
 
 
@@ -240,7 +240,7 @@ def _panels(rows: int, columns: int, height: float) -> tuple[Figure, Any]:
 
 def _look(inputs: Inputs, model: str) -> dict[str, Any]:
     known = inputs.styles[model]
-    look: dict[str, Any] = {"color": known["colour"], "marker": known["marker"]}
+    look: dict[str, Any] = {"color": known["color"], "marker": known["marker"]}
     if model == "gl" or model in ALONE:
         look["linestyle"] = "--"
     return look

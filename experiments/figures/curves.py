@@ -122,7 +122,7 @@ def draw_models(ax: Axes, part: pd.DataFrame, inputs: Inputs) -> None:
     for k, model in enumerate(models):
         line = part[part["model"] == model].sort_values("level")
         known = inputs.styles[model]
-        look = {"color": known["colour"], "marker": known["marker"], "label": known["label"]}
+        look = {"color": known["color"], "marker": known["marker"], "label": known["label"]}
         style.curve(ax, _dodge(line["level"], part["level"], k, len(models)), line, **look)
 
 

@@ -274,7 +274,7 @@ def _family(inputs: Inputs, family: str, k: int, count: int) -> dict[str, Any]:
     if count > 1:
         return dict(style.family(family, k))
     known = next(iter(inputs.styles.values()))
-    return {"color": known["colour"], "marker": known["marker"]}
+    return {"color": known["color"], "marker": known["marker"]}
 
 
 def _scale(ax: Axes, metric: str, means: pd.Series) -> None:

@@ -156,7 +156,7 @@ def _lines(ax: Axes, part: pd.DataFrame, inputs: Inputs) -> None:
     if alone.any():
         look = inputs.styles[part.loc[alone, "model"].iloc[0]]
         value = part.loc[alone, "mean"].mean()
-        ax.axhline(value, color=look["colour"], linestyle="--", linewidth=1.2, label=look["label"])
+        ax.axhline(value, color=look["color"], linestyle="--", linewidth=1.2, label=look["label"])
 
 
 def _legend(fig: Figure, ax: Axes, alone: str) -> None:

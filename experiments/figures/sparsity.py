@@ -104,7 +104,7 @@ def printed(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
             part = numbers[chosen]
             # colours tell models apart, as everywhere; markers tell kinds of data
             kind = list(inputs.config["models"]).index(data)
-            colour, name = (inputs.styles[model][key] for key in ("colour", "label"))
+            colour, name = (inputs.styles[model][key] for key in ("color", "label"))
             look = {"color": colour, "marker": "os^D"[kind % 4], "linestyle": "none"}
             look |= {"markerfacecolor": "white"} if kind % 2 else {}
             shift = 0.3 * (k - (len(series) - 1) / 2) / max(1, len(series) - 1)

@@ -24,7 +24,7 @@ LABELS = {
     "mse_in": r"training MSE$_y$",
     "density": "share of pairs linked",
     "nmi": "NMI",
-    "mse_held": r"held-out MSE$_y$",
+    "mse_cv": r"held-out MSE$_y$",
     "reviewers": "number of reviewers $n$",
     "noise": r"noise level $\sigma_\epsilon^2$",
     "missing": "missing rate",

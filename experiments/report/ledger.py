@@ -156,7 +156,7 @@ class _Tried:
 def _readings(gallery: Gallery, entry: Entry) -> dict[str, _Tried]:
     """Return what each reading but the default makes of a claim."""
     found: dict[str, _Tried] = {}
-    many = gallery.table("multiverse", "reading", "claim", "verdict", "default")
+    many = gallery.table("specifications", "reading", "claim", "verdict", "default")
     if many is not None:
         rows = many[many["claim"] == entry.claim]
         verdicts = dict(zip(rows["reading"], rows["verdict"], strict=True))
@@ -166,7 +166,7 @@ def _readings(gallery: Gallery, entry: Entry) -> dict[str, _Tried]:
             held_by = {name: f"{held:.0f} of {parts:.0f}" for name, held, parts in counts}
         default = next(iter(rows[rows["default"].astype(bool)]["reading"]), None)
         for _, row in rows.iterrows():
-            # runs of the multiverse are small: they are compared with one in the same size
+            # runs of the specifications are small: they are compared with one in the same size
             same = row.get("base", default)
             if row["reading"] in (default, same):
                 continue

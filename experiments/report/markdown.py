@@ -9,7 +9,7 @@ from itertools import groupby
 from experiments.claims.causes import CAUSES, Cause
 from experiments.report.ledger import Entry, Measured
 from experiments.report.loading import Gallery
-from experiments.report.paper import READINGS, TITLE, UNIVERSES, WORTH
+from experiments.report.paper import READINGS, SPECIFICATIONS, TITLE, WORTH
 from experiments.report.report import Report, gather
 from experiments.report.tables import Table
 
@@ -131,7 +131,7 @@ def _explained(report: Report) -> list[str]:
 
 def _readings(report: Report) -> list[str]:
     parts = []
-    for table, about in ((report.universes, UNIVERSES), (report.readings, READINGS)):
+    for table, about in ((report.specifications, SPECIFICATIONS), (report.readings, READINGS)):
         if table is not None:
             parts += [f"{about}.", _table(table)]
     return ["## Readings", *parts] if parts else []

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from experiments.claims.causes import CAUSES, Cause
 from experiments.report.loading import Gallery, Picture
 from experiments.report.markdown import SYMBOLS
-from experiments.report.paper import READINGS, TITLE, UNIVERSES, WORTH
+from experiments.report.paper import READINGS, SPECIFICATIONS, TITLE, WORTH
 from experiments.report.report import gather
 from kgl._optional import import_optional
 
@@ -41,7 +41,7 @@ def render(
         paper=TITLE,
         default=report.default,
         readings=READINGS,
-        universes=UNIVERSES,
+        specifications=SPECIFICATIONS,
         worth=WORTH,
         symbols=SYMBOLS,
         slug=lambda name: name.replace(" ", "-"),

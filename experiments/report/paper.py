@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "CONTROLS", "DEFAULT", "FIGURES", "FURTHER", "READINGS", "TITLE", "UNIVERSES", "WORTH", "Shown",
+    "CONTROLS",
+    "DEFAULT",
+    "FIGURES",
+    "FURTHER",
+    "READINGS",
+    "SPECIFICATIONS",
+    "TITLE",
+    "WORTH",
+    "Shown",
 ]  # fmt: skip
 
 TITLE = "Kernel-based Graph Learning from Smooth Signals: A Functional Viewpoint"
@@ -20,7 +28,7 @@ DEFAULT = (
 WORTH = "What is left of the gain when K_x knows no more than real side information"
 
 #: What the two tables of readings are.
-UNIVERSES = (
+SPECIFICATIONS = (
     "How many claims get which verdict when one thing that the paper leaves open is read "
     "otherwise: all synthetic experiments in a small size, the default in the same size"
 )
@@ -146,11 +154,11 @@ FURTHER = (
     Shown("cost", "Time against the numbers of nodes and of observations.", ("A3",)),
     Shown("swiss_map", "One learned graph of the stations, on the map.", ("W1",)),
     Shown("swiss_imputed", "Temperatures that were withheld and filled in.", ("W1",)),
-    Shown("swiss_readings", "Figure 6 under other readings.", ("W1", "W2", "W3", "W4")),
+    Shown("swiss_specifications", "Figure 6 under other readings.", ("W1", "W2", "W3", "W4")),
     Shown("swiss_cut", "Figure 6 with density read as a cut.", ("W1", "W2", "W3", "W4")),
     Shown("sushi_graph", "One learned graph of sushi.", ("U1",)),
     Shown("sushi_attributes", "What attributes alone give.", ("U2",)),
-    Shown("sushi_readings", "Figure 7 under other readings.", ("U1", "U2")),
+    Shown("sushi_specifications", "Figure 7 under other readings.", ("U1", "U2")),
 )
 
 #: Comparisons that the paper does not make.
@@ -172,17 +180,17 @@ CONTROLS = (
         ("N5", "N7"),
     ),
     Shown(
-        "fair_noise",
+        "cv_noise",
         "Noise again, with hyperparameters chosen without the truth.",
         ("N1", "N2", "N5", "N6", "N7"),
     ),
     Shown(
-        "fair_missing",
+        "cv_missing",
         "Missing entries again, with hyperparameters chosen without the truth.",
         _MISSING,
     ),
     Shown(
-        "fair_sizes",
+        "cv_sizes",
         "Sizes again, with hyperparameters chosen without the truth.",
         ("S1", "S2", "S3"),
     ),

@@ -46,7 +46,7 @@ class Report:
     figures: list[Panel]
     further: list[Panel]
     readings: Table | None
-    universes: Table | None
+    specifications: Table | None
     matrix: Table | None
     curve: Panel | None
     controls: list[Panel]
@@ -104,7 +104,7 @@ def gather(
             )
         return found
 
-    curve = panels([("", Shown("multiverse", "How many claims are reproduced, by reading."))])
+    curve = panels([("", Shown("specifications", "How many claims are reproduced, by reading."))])
     return Report(
         notice=notice(gallery),
         sentences=sentences(gallery),
@@ -117,7 +117,7 @@ def gather(
         figures=panels((_prefix(gallery, n, one), one) for n, one in FIGURES.items()),
         further=panels(("", one) for one in FURTHER),
         readings=tables.readings(gallery),
-        universes=tables.universes(gallery),
+        specifications=tables.specifications(gallery),
         matrix=tables.matrix(gallery),
         curve=curve[0] if curve else None,
         worth=worth.table(gallery),

@@ -182,7 +182,7 @@ def held_out(gallery: Gallery) -> str:
             f"{now} of {len(asked)} claims that can be asked again {_is(now)} reproduced, against "
             f"{was} when the truth chooses among the same fits"
         )
-    studies = ("fair_noise", "fair_missing")
+    studies = ("cv_noise", "cv_missing")
     gains, best = (_gains(gallery, studies, selected_by=by) for by in ("held_out", "aps"))
     if gains is not None:
         against = f" (by the truth: {_signed(best['gain'].mean())})" if best is not None else ""
@@ -196,7 +196,7 @@ def held_out(gallery: Gallery) -> str:
 
 def other_readings(gallery: Gallery) -> str:
     """Say how far the verdicts depend on what the paper leaves open."""
-    many = gallery.table("multiverse", "reading", "claim", "verdict", "default")
+    many = gallery.table("specifications", "reading", "claim", "verdict", "default")
     if many is not None and many["reading"].nunique() > 1:
         many = many[many["verdict"] != "not evaluated"]
         many = _comparable(many).assign(ok=lambda rows: rows["verdict"] == "reproduced")

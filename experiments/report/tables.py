@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Table", "compact", "costs", "figure", "label", "lasting", "machine", "matrix", "printed",
-    "printed_values", "readings", "settings", "span", "universes", "versions",
+    "printed_values", "readings", "settings", "span", "specifications", "versions",
 ]  # fmt: skip
 
 #: What models, families and kinds of selection are called where people read.
@@ -25,9 +25,9 @@ LABELS = {
     "gl": "GL", "gl2step": "GL-2step", "kgln": "KGL-N", "kglo": "KGL-O", "kgl": "KGL",
     "kglagnostic": "KGL-Agnostic", "kernel": "K_x alone", "kernel_sparse": "K_x alone",
     "kernel_inverse": "the inverse of K_x", "pure_noise": "pure noise",
-    "pure_noise_dependent": "pure noise, said to be dependent", "handed": "mild noise",
-    "handed_noisy": "noise of variance 1", "handed_dependent": "dependent",
-    "handed_independent": "independent",
+    "pure_noise_dependent": "pure noise, said to be dependent", "custom_kernel": "mild noise",
+    "custom_kernel_noisy": "noise of variance 1", "custom_kernel_dependent": "dependent",
+    "custom_kernel_independent": "independent",
     "sbm": "SBM", "er": "ER", "ba": "BA", "aps": "APS", "sse": "SSE", "nmi": "NMI",
     "mse_out": "MSE of withheld entries", "held_out": "held-out entries",
     "low": "from", "high": "to", "p05": "5 %", "p95": "95 %",
@@ -216,9 +216,9 @@ def printed_values(gallery: Gallery) -> Table | None:
     )
 
 
-def universes(gallery: Gallery) -> Table | None:
-    """Show how many claims hold under each reading of the multiverse, the default first."""
-    many = gallery.table("multiverse", "reading", "claim", "verdict", "default")
+def specifications(gallery: Gallery) -> Table | None:
+    """Show how many claims hold under each reading of the specifications, the default first."""
+    many = gallery.table("specifications", "reading", "claim", "verdict", "default")
     if many is None:
         return None
     near = "h1_distance" in many
@@ -244,7 +244,7 @@ def readings(gallery: Gallery) -> Table | None:
 
 def matrix(gallery: Gallery) -> Table | None:
     """Show the verdict on every claim under every reading that was tried on all of them."""
-    many = gallery.table("multiverse", "reading", "claim", "verdict", "default")
+    many = gallery.table("specifications", "reading", "claim", "verdict", "default")
     if many is None:
         return None
     claims = list(dict.fromkeys(many["claim"]))

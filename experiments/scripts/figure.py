@@ -1,7 +1,7 @@
 """Snakemake script: draw the figure of one study and write its numbers beside it."""
 
-from experiments.config import resolve
 from experiments.jobs import logged
+from experiments.lookup import resolve
 
 with logged(snakemake.log[0]):
     draw = resolve("experiments.figures.draw")

@@ -12,11 +12,12 @@ import pytest
 from scipy import stats
 
 from experiments.claims import Claim, Evidence, Part, Reading, judge, to_table, verdict
-from experiments.claims.evidence import Lacking, compare, drop, inside, mean_interval, near
-from experiments.claims.readings import readings, scores
+from experiments.claims.evidence import compare, drop, inside, near
 from experiments.claims.real import SUSHI, SWISS
+from experiments.claims.specifications import readings, scores
 from experiments.io import save_table
 from experiments.jobs import claims_job
+from experiments.stats import MissingEvidence, mean_interval
 from kgl.laplacian import Array
 
 CLAIMS = {claim.name: claim for claim in (*SWISS, *SUSHI)}
@@ -359,12 +360,12 @@ def test_the_weakest_comparison_is_the_one_that_reaches_lowest() -> None:
 
 
 def test_a_run_that_one_model_lacks_proves_nothing() -> None:
-    with pytest.raises(Lacking, match="not all of them numbers"):
+    with pytest.raises(MissingEvidence, match="not all of them numbers"):
         compare(paired(LUCK + 1.0, LUCK[:-1]), "aps", ["a"], ["b"])
 
 
 def test_one_run_proves_nothing() -> None:
-    with pytest.raises(Lacking, match="an interval takes two"):
+    with pytest.raises(MissingEvidence, match="an interval takes two"):
         mean_interval(np.array([1.0]))
     single = Evidence(good("W1").scores.query("replicate == 0"), {})
     (one,) = judge([Reading("single", True, single, [CLAIMS["W1"]])])
@@ -497,10 +498,10 @@ def all_tables() -> dict[str, Any]:
     facts = facts.assign(files="sushi", source="real")
     return {
         "fig6": table_of(SWISS_WORLD, RATES),
-        "swiss_readings": table_of(SWISS_WORLD, RATES, ("swiss", "swiss_metres")),
+        "swiss_specifications": table_of(SWISS_WORLD, RATES, ("swiss", "swiss_metres")),
         "swiss_cut": table_of(SWISS_WORLD, RATES),
         "fig7": table_of(SUSHI_WORLD, NUMBERS, ("sushi",)),
-        "sushi_readings": table_of(SUSHI_WORLD, NUMBERS, ("sushi", "sushi_literal")),
+        "sushi_specifications": table_of(SUSHI_WORLD, NUMBERS, ("sushi", "sushi_literal")),
         "facts-sushi": facts,
     }
 
@@ -543,8 +544,8 @@ def test_a_reading_may_change_a_verdict() -> None:
 @pytest.mark.parametrize(
     ("standin", "left"),
     [
-        (("fig6", "swiss_readings", "swiss_cut"), ["U1", "U2", "U3"]),
-        (("fig7", "sushi_readings", "facts-sushi"), ["W1", "W2", "W3", "W4"]),
+        (("fig6", "swiss_specifications", "swiss_cut"), ["U1", "U2", "U3"]),
+        (("fig7", "sushi_specifications", "facts-sushi"), ["W1", "W2", "W3", "W4"]),
         (tuple(all_tables()), []),
     ],
 )
@@ -570,7 +571,7 @@ def test_the_job_judges_what_is_real_and_writes_a_table(tmp_path: Path) -> None:
         save_table(paths[name], table, {})
     labels = {"models": {"kgl": "KGL"}, "kinds": KINDS}
     out, log = tmp_path / "claims.csv", tmp_path / "log"
-    simulated = ["fig7", "sushi_readings", "facts-sushi"]
+    simulated = ["fig7", "sushi_specifications", "facts-sushi"]
     claims_job(paths, simulated, labels, str(out), str(log))
     written = pd.read_csv(out)
     verdicts = written[written["default"]].groupby("claim")["verdict"].unique()

@@ -12,12 +12,13 @@ from scipy import stats
 
 from experiments.claims import judge, to_table, verdict
 from experiments.claims.algorithm import ALGORITHM, operations
-from experiments.claims.evidence import Lacking, inside
+from experiments.claims.evidence import inside
 from experiments.claims.hyper import COINCIDES, HYPER, h1_distance
 from experiments.claims.points import cube, line, point
 from experiments.claims.printed import PRINTED, PSIS, coverage
-from experiments.claims.readings import STUDIES, readings
+from experiments.claims.specifications import STUDIES, readings
 from experiments.score import EVERY
+from experiments.stats import MissingEvidence
 
 CLAIMS = {claim.name: claim for claim in (*HYPER, *ALGORITHM)}
 RUNS = 5
@@ -332,9 +333,9 @@ def test_other_points_and_models_are_no_part_of_the_distance() -> None:
         good.query("psi == 1e-3").assign(value=0.0, psi=1e-4),
     ]
     assert h1_distance(pd.concat([*wrong, good])) == pytest.approx(0.0, abs=1e-12)
-    with pytest.raises(Lacking, match="no scores of aps"):
+    with pytest.raises(MissingEvidence, match="no scores of aps"):
         h1_distance(good.assign(lam=1.0))
-    with pytest.raises(Lacking):
+    with pytest.raises(MissingEvidence):
         h1_distance(None)
 
 
@@ -434,7 +435,7 @@ def test_fits_that_are_all_zeros_say_nothing_of_constant_entries() -> None:
     assert all("all zeros with rho above 1000" in part.note for part in parts)
     assert "0.001 from the mean of their row" in parts[2].note
     nothing = bent("limits_rho", {"size": lambda c: 1e-5})
-    with pytest.raises(Lacking):
+    with pytest.raises(MissingEvidence):
         CLAIMS["H6"].check({"limits_rho": nothing})
 
 
@@ -498,11 +499,11 @@ def test_a_grid_is_read_in_the_order_of_its_axes() -> None:
     assert grid.values.shape == (RUNS, 2, 3, 2)
     assert grid.values[0, 1, 2, 0] == pytest.approx(256.0)
     assert (grid.lam.tolist(), grid.rho.tolist()) == ([1.0, 2.0], [3.0, 4.0, 5.0])
-    with pytest.raises(Lacking, match="whole grid"):
+    with pytest.raises(MissingEvidence, match="whole grid"):
         cube(found[(found["lam"] == 1.0) | (found["rho"] != 3.0)], "aps")
-    with pytest.raises(Lacking, match="some runs"):
+    with pytest.raises(MissingEvidence, match="some runs"):
         point(found.drop(index=found.index[0]), "aps", ["lam", "rho", "psi"])
-    with pytest.raises(Lacking, match="several scores"):
+    with pytest.raises(MissingEvidence, match="several scores"):
         line(found, "aps", "psi", lam=1.0)
     assert list(line(found, "aps", "psi", lam=1.0, rho=3.0)) == [6.0, 7.0]
 
@@ -533,27 +534,27 @@ def test_a_small_grid_has_the_points_next_to_those_that_are_named() -> None:
     less = CLAIMS["H7"].check({"fig13": bent("fig13", small | {"lam": (1e-3, 0.03, 1.0)})})
     assert [part.text for part in less] == [part.text for part in parts[:5]]
     assert "psi = 1e-06, lam = 0.03, rho = 0.02: APS" in parts[2].text
-    with pytest.raises(Lacking, match="next to 1e-05"):
+    with pytest.raises(MissingEvidence, match="next to 1e-05"):
         CLAIMS["H7"].check({"fig13": bent("fig13", {"psi": (1e-1,)})})
-    with pytest.raises(Lacking, match="both sides"):
+    with pytest.raises(MissingEvidence, match="both sides"):
         CLAIMS["H7"].check({"fig13": bent("fig13", {"rho": (0.1, 1.0)})})
-    with pytest.raises(Lacking, match="one psi"):
+    with pytest.raises(MissingEvidence, match="one psi"):
         CLAIMS["H4"].check({"fig13": bent("fig13", {"psi": (1e-5,)})})
-    with pytest.raises(Lacking, match="no two lam"):
+    with pytest.raises(MissingEvidence, match="no two lam"):
         CLAIMS["H5"].check({"limits_lam": bent("limits_lam", {"lam": (1.0, 100.0, 1e3)})})
-    with pytest.raises(Lacking, match="one n"):
+    with pytest.raises(MissingEvidence, match="one n"):
         CLAIMS["A3"].check({"cost": bent("cost", {"sizes": SIZES[:4]})})
 
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_nothing_is_asked_without_a_table(name: str) -> None:
-    with pytest.raises(Lacking):
+    with pytest.raises(MissingEvidence):
         CLAIMS[name].check({})
 
 
 def test_a_metric_that_is_not_there_is_asked_for_by_name() -> None:
     without = GOOD["limits_psi"].query("metric != 'top_share'")
-    with pytest.raises(Lacking, match="no scores of top_share"):
+    with pytest.raises(MissingEvidence, match="no scores of top_share"):
         CLAIMS["H2"].check({"limits_psi": without})
 
 

@@ -11,11 +11,11 @@ import pytest
 from scipy import stats
 
 from experiments.claims import ALL, Evidence, judge, to_table, verdict
-from experiments.claims.evidence import Lacking
-from experiments.claims.questions import apart, most, nearest, overlap, slightly, unpaired
-from experiments.claims.readings import STUDIES, readings
+from experiments.claims.questions import apart, most, nearest, overlap, slightly
 from experiments.claims.sizes import needed
+from experiments.claims.specifications import STUDIES, readings
 from experiments.claims.synthetic import COMPLETION, MISSING, NOISE, SIZES, SYNTHETIC
+from experiments.stats import MissingEvidence, unpaired
 from kgl.laplacian import Array
 
 CLAIMS = {claim.name: claim for claim in SYNTHETIC}
@@ -331,13 +331,13 @@ def test_one_family_is_enough_but_to_compare_families(name: str) -> None:
 
 
 def test_families_are_compared_only_if_all_are_there() -> None:
-    with pytest.raises(Lacking, match="families"):
+    with pytest.raises(MissingEvidence, match="families"):
         CLAIMS["N8"].check(bent("N8", families=["sbm", "ba"]))
 
 
 @pytest.mark.parametrize("name", [c.name for c in (*NOISE[1:7], *MISSING[:4], *MISSING[5:])])
 def test_curves_are_described_for_sbm_and_not_for_others(name: str) -> None:
-    with pytest.raises(Lacking, match="sbm"):
+    with pytest.raises(MissingEvidence, match="sbm"):
         CLAIMS[name].check(bent(name, families=["er"]))
 
 
@@ -383,19 +383,19 @@ def test_claims_about_missing_entries_read_the_levels_that_there_are(name: str) 
 def test_a_claim_is_not_asked_of_levels_that_say_nothing(
     name: str, levels: tuple[float, ...]
 ) -> None:
-    with pytest.raises(Lacking):
+    with pytest.raises(MissingEvidence):
         CLAIMS[name].check(bent(name, levels=levels))
 
 
 def test_claims_about_sizes_are_asked_of_sizes() -> None:
     without = sizes({m: n for m, n in NEEDED.items() if m != 20})
-    with pytest.raises(Lacking, match="20"):
+    with pytest.raises(MissingEvidence, match="20"):
         CLAIMS["S1"].check(Evidence(without, LABELS))
-    with pytest.raises(Lacking, match="100"):
+    with pytest.raises(MissingEvidence, match="100"):
         CLAIMS["S1"].check(Evidence(sizes(NEEDED, numbers=(10.0, 30.0)), LABELS))
-    with pytest.raises(Lacking, match="one size"):
+    with pytest.raises(MissingEvidence, match="one size"):
         CLAIMS["S2"].check(Evidence(sizes({20: 30.0}), LABELS))
-    with pytest.raises(Lacking, match="one number"):
+    with pytest.raises(MissingEvidence, match="one number"):
         CLAIMS["S3"].check(Evidence(sizes(NEEDED, numbers=(100.0,)), LABELS))
 
 
@@ -456,7 +456,7 @@ def test_the_nearest_level_lies_between_the_ends() -> None:
     assert nearest([0.0, 0.4, 1.0], 0.6) == 0.4
     assert nearest([0.0, 0.4, 1.0], 0.6, above=0.4) == 1.0
     assert nearest([0.0, 0.4, 1.0], 0.3, up_to=0.4) == 0.4
-    with pytest.raises(Lacking, match="no level next to"):
+    with pytest.raises(MissingEvidence, match="no level next to"):
         nearest([0.0, 1.0], 0.5, above=0.0, up_to=0.9)
 
 
@@ -480,7 +480,7 @@ def test_the_weakest_cell_decides() -> None:
     assert part.value == pytest.approx(0.6)
     assert part.note == "weakest: c; 2 of 3"
     assert most("t", {"a": spread(0.2)}, above=0.1, note="so").note == "so"
-    with pytest.raises(Lacking):
+    with pytest.raises(MissingEvidence):
         most("t", {}, above=0.0)
 
 
@@ -505,7 +505,7 @@ def test_curves_overlap_if_their_whole_intervals_are_near() -> None:
     assert not overlap(found, "aps", "gl2step", "gl", found.levels, within=0.05, where="here").holds
     assert slightly(found, "aps", "gl2step", "gl", [0.4, 0.6], by=0.1, where="here").holds
     assert not slightly(found, "aps", "gl", "gl2step", [0.4, 0.6], by=0.1, where="here").holds
-    with pytest.raises(Lacking):
+    with pytest.raises(MissingEvidence):
         slightly(found, "aps", "gl", "gl2step", [], by=0.1, where="nowhere")
 
 
@@ -517,13 +517,13 @@ def test_runs_are_paired_by_family_and_replicate() -> None:
     assert len(found.where(graph="ba").of("aps", "kgl")) == RUNS
     assert found.values("graph") == list(FAMILIES)
     assert found.values("m") == []
-    with pytest.raises(Lacking, match="no scores of"):
+    with pytest.raises(MissingEvidence, match="no scores of"):
         found.where(graph="grid")
-    with pytest.raises(Lacking, match="no scores of"):
+    with pytest.raises(MissingEvidence, match="no scores of"):
         found.where(m=20)
     # two kinds of data in one: it cannot be told which is meant
     twice = Evidence(pd.concat([found.scores, found.scores]), LABELS)
-    with pytest.raises(Lacking, match="several scores of aps of kgl"):
+    with pytest.raises(MissingEvidence, match="several scores of aps of kgl"):
         twice.of("aps", "kgl")
 
 
@@ -553,10 +553,10 @@ def all_tables() -> dict[str, Any]:
             tables[name] = table_of(rows(world, levels, [graph]), name)
     tables["fig4"] = table_of(rows(COMPLETED, RATES[1:]), "fig4")
     tables["fig5"] = table_of(sizes(NEEDED), "fig5")
-    tables["fair_noise"] = table_of(rows(NOISY, LEVELS[::2]), "fair_noise", held=True)
+    tables["cv_noise"] = table_of(rows(NOISY, LEVELS[::2]), "cv_noise", held=True)
     both = pd.concat([rows(MISSED, RATES), rows(COMPLETED, RATES[1:])])
-    tables["fair_missing"] = table_of(both, "fair_missing", held=True)
-    tables["fair_sizes"] = table_of(sizes(NEEDED), "fair_sizes", held=True)
+    tables["cv_missing"] = table_of(both, "cv_missing", held=True)
+    tables["cv_sizes"] = table_of(sizes(NEEDED), "cv_sizes", held=True)
     return tables
 
 
@@ -604,15 +604,15 @@ def test_readings_take_their_own_rows() -> None:
 
 def test_the_same_fits_are_asked_again_where_there_are_held_out_ones_and_only_there() -> None:
     tables = all_tables()
-    for fair in ("fair_noise", "fair_missing", "fair_sizes"):
+    for fair in ("cv_noise", "cv_missing", "cv_sizes"):
         del tables[fair]
     assert not {SAME, HELD} & {name for names in found_names(tables).values() for name in names}
-    fair = {"fair_noise": all_tables()["fair_noise"]}
+    fair = {"cv_noise": all_tables()["cv_noise"]}
     assert {tuple(names) for names in found_names(fair).values()} == {(HELD, SAME)}
     # of the fair fits themselves, chosen by the truth: not those of the figures
-    table = fair["fair_noise"]
+    table = fair["cv_noise"]
     lost = (table["selected_by"] != "held_out") & (table["metric"] == "aps")
-    fair["fair_noise"] = table.assign(value=table["value"].mask(lost, 0.0))
+    fair["cv_noise"] = table.assign(value=table["value"].mask(lost, 0.0))
     found = to_table(judge(readings(all_tables() | fair, LABELS, {})))
     verdicts = found.drop_duplicates(["claim", "reading"]).set_index(["claim", "reading"])
     assert verdicts.loc[("N5", SAME), "verdict"] != "reproduced"
@@ -625,9 +625,9 @@ def test_the_same_fits_are_asked_again_where_there_are_held_out_ones_and_only_th
     [
         (["fig2"], NOISE),
         (["fig8", "fig9"], NOISE),
-        (["fair_missing"], (*MISSING, *COMPLETION)),
+        (["cv_missing"], (*MISSING, *COMPLETION)),
         (["fig4"], COMPLETION),
-        (["fig5", "fair_sizes"], SIZES),
+        (["fig5", "cv_sizes"], SIZES),
         (["fig2", "fig3"], (*NOISE, *MISSING)),
     ],
 )

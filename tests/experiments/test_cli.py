@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import kgl
-from experiments.config import conf_dir
+from experiments.lookup import conf_dir
 
 TINY = ["replicates=2", "grid=tiny", "protocol.data.m=8", "protocol.data.n=12"]
 

@@ -14,17 +14,8 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from experiments.config import (
-    GROUPS,
-    Composed,
-    ConfigError,
-    check,
-    compose,
-    conf_dir,
-    options,
-    resolve,
-    source_file,
-)
+from experiments.config import GROUPS, Composed, check, compose, options, source_file
+from experiments.lookup import ConfigError, conf_dir, resolve
 from kgl.problem import MODELS
 from kgl.random_graphs import GRAPH_FAMILIES
 
@@ -197,7 +188,7 @@ def test_no_part_of_a_configuration_takes_unknown_keys_but_those_that_are_open()
         ("protocol.fit.density", [1.5], "maximum of 1"),
         ("protocol.fit.folds", -1, "minimum of 0"),
         ("protocol.fit.folds", 2.5, "integer"),
-        ("protocol.score.held_out_density", 0, "minimum of 0"),
+        ("protocol.score.cv_density", 0, "minimum of 0"),
         ("protocol.score.best", "all", "valid: replicate, mean"),
         ("protocol.score.aps", "ranks", "valid: weights, scores"),
         ("graph.weights", "normal", "valid: uniform, unit"),
@@ -435,10 +426,10 @@ def test_every_study_names_a_figure_or_studies_that_there_are(name: str) -> None
         assert set(study["studies"]) <= set(of("study"))
     else:
         assert callable(resolve(f"experiments.figures.{study['figure']}", what="study.figure"))
-        if "universes" in study:
+        if "specifications" in study:
             assert study["reduced"] in of("study")
             assert "studies" in composed_with("study", study["reduced"]).values()["study"]
-            assert [u["overrides"] for u in study["universes"].values()].count([]) == 1
+            assert [u["overrides"] for u in study["specifications"].values()].count([]) == 1
             return
         assert set(study["graph"]) <= set(of("graph"))
         assert set(study["models"]) <= set(of("data"))
@@ -486,7 +477,7 @@ def test_models_can_be_told_apart() -> None:
     models = [composed_with("model", name).values()["model"] for name in of("model")]
     # variants of one estimator may look alike, as long as no figure has two of them
     own = [m for m in models if "solver" not in m["options"]]  # other ways to a model are apart
-    looks = {(m["estimator"], m["label"], m["style"]["colour"]) for m in own}
+    looks = {(m["estimator"], m["label"], m["style"]["color"]) for m in own}
     assert len(looks) == len({m["estimator"] for m in own}) >= 8
     assert len({label for _, label, _ in looks}) == len({c for *_, c in looks}) == len(looks)
     for name in of("study"):
@@ -494,7 +485,7 @@ def test_models_can_be_told_apart() -> None:
         for drawn in study.get("models", {}).values():
             chosen = [composed_with("model", model).values()["model"] for model in drawn]
             assert len({model["label"] for model in chosen}) == len(drawn)
-            shown = {(m["style"]["colour"], m["style"]["marker"]) for m in chosen}
+            shown = {(m["style"]["color"], m["style"]["marker"]) for m in chosen}
             assert len(shown) == len(drawn)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from experiments.baselines import inverse_graph, kernel_graph
-from experiments.config import ConfigError
-from experiments.datasets.custom_kernels import handed, node_kernel, rewired
+from experiments.datasets.custom_kernels import custom_kernels, node_kernel, rewired
 from experiments.datasets.synthetic import build, draw, synthetic
+from experiments.lookup import ConfigError
 from kgl.laplacian import Array, laplacian_from_adjacency
 from kgl.metrics import aps
 from kgl.seeding import stream
@@ -27,7 +27,7 @@ def settings(graph: dict[str, Any] | None = None, **changes: Any) -> dict[str, A
     """Settings of a dataset; options by their names, like the other changes of the data."""
     options = OPTIONS | {name: changes.pop(name) for name in OPTIONS if name in changes}
     return {
-        "make": "experiments.datasets.custom_kernels.handed",
+        "make": "experiments.datasets.custom_kernels.custom_kernels",
         "seed": 3,
         "replicates": 2,
         "graph": GRAPH | (graph or {}),
@@ -263,7 +263,7 @@ def test_replicates_and_seeds_differ_and_can_be_had_again(side: str) -> None:
 )
 def test_what_no_kernel_can_be_made_from_is_refused(side: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        handed(settings(side=side), 0)
+        custom_kernels(settings(side=side), 0)
     assert f"data.options.side = {side!r}" in str(caught.value)
     assert says in str(caught.value)
 
@@ -284,7 +284,10 @@ def test_with_the_true_kernels_the_data_are_the_papers(dependent: bool) -> None:
 
 @pytest.mark.parametrize("side", ["oracle", "rewired-0.5", "unrelated", "identity"])
 def test_other_kernels_leave_everything_else_as_it_is(side: str) -> None:
-    plain, other = synthetic(settings(missing=0.3), 0), handed(settings(missing=0.3, side=side), 0)
+    plain, other = (
+        synthetic(settings(missing=0.3), 0),
+        custom_kernels(settings(missing=0.3, side=side), 0),
+    )
     for name in ("Y", "Y_full", "W"):
         np.testing.assert_array_equal(other[name], plain[name])
     np.testing.assert_array_equal(other["K_x"], kernel(side))
@@ -294,14 +297,14 @@ def test_other_kernels_leave_everything_else_as_it_is(side: str) -> None:
 @pytest.mark.parametrize("dependent", [False, True])
 def test_pure_noise_is_that_of_the_papers_data_and_has_no_signal(dependent: bool) -> None:
     known = settings(signal=False, dependent=dependent, missing=0.4)
-    arrays = handed(known, 1)
+    arrays = custom_kernels(known, 1)
     made = make_dataset(
         "er", m=20, n=15, noise=0.5, missing=0.4, dependent=dependent, seed=3, replicate=1
     )
     noise = stream(3, "noise", "er", 20, 1).standard_normal((15, 20)) * np.sqrt(0.5)
     np.testing.assert_allclose(arrays["Y_full"], noise, atol=1e-12)
     # whatever the graph is
-    other = handed(settings({"alpha": 1.0}, signal=False, dependent=dependent), 1)
+    other = custom_kernels(settings({"alpha": 1.0}, signal=False, dependent=dependent), 1)
     np.testing.assert_allclose(other["Y_full"], noise, atol=1e-12)
     # gaps are where they were
     np.testing.assert_array_equal(np.isnan(arrays["Y"]), ~made.mask)
@@ -316,20 +319,22 @@ def test_the_kernel_of_the_observations_has_another_gamma(bandwidth: str | float
     known = settings(dependent=True, bandwidth=bandwidth, observations="1")
     true = draw(known, 0).K_z
     assert true is not None
-    np.testing.assert_allclose(handed(known, 0)["K_z"], true, rtol=1e-12)
+    np.testing.assert_allclose(custom_kernels(known, 0)["K_z"], true, rtol=1e-12)
     for factor in ("0.1", "3", 10):
-        other = handed(settings(dependent=True, bandwidth=bandwidth, observations=factor), 0)
+        other = custom_kernels(
+            settings(dependent=True, bandwidth=bandwidth, observations=factor), 0
+        )
         np.testing.assert_allclose(other["K_z"], true ** float(factor), rtol=1e-9, atol=1e-300)
-        np.testing.assert_array_equal(other["Y"], handed(known, 0)["Y"])
+        np.testing.assert_array_equal(other["Y"], custom_kernels(known, 0)["Y"])
 
 
 def test_independent_data_may_be_said_to_be_dependent_and_the_other_way_round() -> None:
-    said = handed(settings(dependent=False, observations="1"), 0)
+    said = custom_kernels(settings(dependent=False, observations="1"), 0)
     true = draw(settings(dependent=True), 0)
     assert true.K_z is not None
     np.testing.assert_allclose(said["K_z"], true.K_z, rtol=1e-12)
     np.testing.assert_array_equal(said["Y"], draw(settings(dependent=False), 0).Y)
-    denied = handed(settings(dependent=True, observations="identity"), 0)
+    denied = custom_kernels(settings(dependent=True, observations="identity"), 0)
     assert "K_z" not in denied
     np.testing.assert_array_equal(denied["Y"], true.Y)
 
@@ -337,7 +342,7 @@ def test_independent_data_may_be_said_to_be_dependent_and_the_other_way_round() 
 @pytest.mark.parametrize("observations", ["same", "", "0", "-1", "inf", "nan"])
 def test_a_factor_that_is_none_is_refused(observations: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        handed(settings(observations=observations), 0)
+        custom_kernels(settings(observations=observations), 0)
     assert f"data.options.observations = {observations!r}" in str(caught.value)
     assert "identity, or a number above 0" in str(caught.value)
 

@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from experiments.config import STANDIN
 from experiments.figures import (
     Inputs,
     curves,
@@ -28,15 +27,16 @@ from experiments.figures import (
     viewpoint,
 )
 from experiments.io import save_table
+from experiments.registry import STANDIN
 from experiments.score import HELD_OUT, score_study
 from kgl.laplacian import adjacency_from_edges, edges_from_adjacency
 
 STYLES = {
-    "gl": {"label": "GL", "colour": "#000000", "marker": "x"},
-    "kgln": {"label": "KGL-N", "colour": "#56B4E9", "marker": "o"},
-    "kgl": {"label": "KGL", "colour": "#0072B2", "marker": "o"},
-    "kernel": {"label": "K_x alone", "colour": "#777777", "marker": "v"},
-    "kernel_sparse": {"label": "K_x alone", "colour": "#777777", "marker": "v"},
+    "gl": {"label": "GL", "color": "#000000", "marker": "x"},
+    "kgln": {"label": "KGL-N", "color": "#56B4E9", "marker": "o"},
+    "kgl": {"label": "KGL", "color": "#0072B2", "marker": "o"},
+    "kernel": {"label": "K_x alone", "color": "#777777", "marker": "v"},
+    "kernel_sparse": {"label": "K_x alone", "color": "#777777", "marker": "v"},
 }
 LABELS = {
     "graph": {"sbm": "stochastic block model", "ring": "ring"},
@@ -226,7 +226,7 @@ def test_recovery_draws_the_means_of_its_table(study: Study) -> None:
         line = _line(ax, STYLES[model]["label"])
         np.testing.assert_allclose(line.get_ydata(), part["mean"])
         np.testing.assert_allclose(line.get_xdata(), sorted(levels), atol=0.02)
-        assert line.get_color() == STYLES[model]["colour"]
+        assert line.get_color() == STYLES[model]["color"]
         np.testing.assert_allclose(_bars(ax, line), part[["p05", "p95"]])
     assert top_left.get_title() == "SBM, independent data"
     assert top_left.get_ylim() == (0, 1)
@@ -431,7 +431,7 @@ KINDS = np.array(["roe", "roe", "clam", "clam", "vegetable", "vegetable"])
 class RealStudy(Study):
     """The same for real data: points are chosen by held-out entries too."""
 
-    score = SCORE | {"folds": 3, "held_out_density": 0.3}
+    score = SCORE | {"folds": 3, "cv_density": 0.3}
     groups = False
 
     def _arrays(
@@ -441,7 +441,7 @@ class RealStudy(Study):
         data, fit = super()._arrays(seed, axes if learned else {}, missing, model)
         rng = np.random.default_rng([seed, 1])
         count = fit["sse"].shape[1]
-        fit["mse_held"] = (
+        fit["mse_cv"] = (
             rng.random((REPLICATES, count)) if learned else np.full_like(fit["sse"], np.nan)
         )
         extra = {"names": NAMES, "altitude": 500.0 * np.arange(1, M + 1), "groups": KINDS}
@@ -542,7 +542,7 @@ def test_swiss_draws_both_choices_and_the_altitudes_alone(stations: RealStudy) -
             line = _line(ax, STYLES[model]["label"])
             np.testing.assert_allclose(line.get_ydata(), expected)
             np.testing.assert_allclose(line.get_xdata(), expected.index, atol=0.03)
-            assert line.get_color() == STYLES[model]["colour"]
+            assert line.get_color() == STYLES[model]["color"]
             part = _means(numbers, metric=metric, model=model, selected_by=by)
             np.testing.assert_allclose(_bars(ax, line), part[["p05", "p95"]])
         alone = _line(ax, "K_x alone")
@@ -616,7 +616,7 @@ def test_readings_have_a_panel_each(items: GroupStudy) -> None:
 
 
 def _chosen(inputs: Inputs, fit: dict[str, Any]) -> int:
-    return int(np.argmin(fit["mse_held"][0]))
+    return int(np.argmin(fit["mse_cv"][0]))
 
 
 def test_a_point_is_that_which_held_out_entries_chose(stations: RealStudy) -> None:

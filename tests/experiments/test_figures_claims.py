@@ -14,29 +14,29 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from experiments.claims.evidence import mean_interval
-from experiments.figures import Inputs, controls, fair, limits, multiverse, style
+from experiments.figures import Inputs, controls, cross_validation, limits, specifications, style
 from experiments.score import EVERY, HELD_OUT
+from experiments.stats import mean_interval
 
 STYLES = {
-    "gl": {"label": "GL", "colour": "#000000", "marker": "x"},
-    "gl2step": {"label": "GL-2step", "colour": "#CC79A7", "marker": "D"},
-    "kgln": {"label": "KGL-N", "colour": "#56B4E9", "marker": "o"},
-    "kglo": {"label": "KGL-O", "colour": "#009E73", "marker": "s"},
-    "kgl": {"label": "KGL", "colour": "#0072B2", "marker": "o"},
-    "kgl_osqp": {"label": "KGL by CVXPY (OSQP)", "colour": "#009E73", "marker": "s"},
-    "kernel": {"label": "K_x alone", "colour": "#777777", "marker": "v"},
-    "kernel_inverse": {"label": "inverse of K_x", "colour": "#AA8800", "marker": "P"},
+    "gl": {"label": "GL", "color": "#000000", "marker": "x"},
+    "gl2step": {"label": "GL-2step", "color": "#CC79A7", "marker": "D"},
+    "kgln": {"label": "KGL-N", "color": "#56B4E9", "marker": "o"},
+    "kglo": {"label": "KGL-O", "color": "#009E73", "marker": "s"},
+    "kgl": {"label": "KGL", "color": "#0072B2", "marker": "o"},
+    "kgl_osqp": {"label": "KGL by CVXPY (OSQP)", "color": "#009E73", "marker": "s"},
+    "kernel": {"label": "K_x alone", "color": "#777777", "marker": "v"},
+    "kernel_inverse": {"label": "inverse of K_x", "color": "#AA8800", "marker": "P"},
 }
 KINDS = {
     "independent": "independent data",
     "dependent": "dependent data",
     "pure_noise": "pure noise",
     "pure_noise_dependent": "pure noise",
-    "handed": "mild noise",
-    "handed_noisy": "noise of variance 1",
-    "handed_dependent": "dependent data",
-    "handed_independent": "independent data",
+    "custom_kernel": "mild noise",
+    "custom_kernel_noisy": "noise of variance 1",
+    "custom_kernel_dependent": "dependent data",
+    "custom_kernel_independent": "independent data",
 }
 SETTINGS = {
     "labels": {"graph": {"sbm": "stochastic block model", "ring": "ring"}, "data": KINDS},
@@ -112,21 +112,21 @@ def _noise(graphs: tuple[str, ...] = ("sbm", "er"), runs: int = R) -> Inputs:
 def _dial(sides: tuple[str, ...] = ("oracle", "rewired-0.25", "identity"), **more: Any) -> Inputs:
     graphs = more.pop("graph", ["sbm"])
     rows = _rows(
-        graph=graphs, data=["handed"], level=sides, model=["kgln", *controls.ALONE], **more
+        graph=graphs, data=["custom_kernel"], level=sides, model=["kgln", *controls.ALONE], **more
     )
-    rows += _rows(graph=graphs, data=["handed_noisy"], level=sides, model=["kgln"], noise=[1.0],
+    rows += _rows(graph=graphs, data=["custom_kernel_noisy"], level=sides, model=["kgln"], noise=[1.0],
                   **more)  # fmt: skip
-    for data, noise in (("handed", 0.01), ("handed_noisy", 1.0)):
+    for data, noise in (("custom_kernel", 0.01), ("custom_kernel_noisy", 1.0)):
         rows += _rows(
             graph=graphs, data=[data], level=sides[:1], model=["gl"], noise=[noise], **more
         )
-    return _inputs({"once": {"handed": ["gl"], "handed_noisy": ["gl"]}}, rows)
+    return _inputs({"once": {"custom_kernel": ["gl"], "custom_kernel_noisy": ["gl"]}}, rows)
 
 
 def _misspecified(
     levels: tuple[str, ...] = ("0.1", "1", "10", "identity"), runs: int = R
 ) -> Inputs:
-    kinds = ["handed_dependent", "handed_independent"]
+    kinds = ["custom_kernel_dependent", "custom_kernel_independent"]
     rows = _rows(runs=runs, data=kinds, level=levels, model=["kglo", "kgl"])
     rows += _rows(runs=runs, data=kinds, level=levels[:1], model=["gl", "kernel"])
     return _inputs({"once": {kind: ["gl", "kernel"] for kind in kinds}}, rows)
@@ -141,7 +141,7 @@ def test_noise_draws_the_papers_data_filled_and_noise_hollow() -> None:
         for data, model in (("independent", "kgln"), ("pure_noise_dependent", "kgl")):
             mean = _where(numbers, graph=graph, data=data, model=model, metric="aps")["mean"].item()
             mark = marks[round(mean, 9)]
-            assert to_hex(mark.get_color()) == STYLES[model]["colour"].lower()
+            assert to_hex(mark.get_color()) == STYLES[model]["color"].lower()
             hollow = mark.get_markerfacecolor() == "white"
             assert hollow == data.startswith("pure_noise")
         assert len(marks) == 8  # four models, with and without a signal
@@ -178,15 +178,15 @@ def test_dial_draws_a_place_per_side() -> None:
         "SBM, mild noise", "ER, mild noise", "SBM, noise of variance 1", "ER, noise of variance 1",
     ]  # fmt: skip
     for ax, (data, graph) in zip(
-        fig.axes, product(("handed", "handed_noisy"), ("sbm", "er")), strict=True
+        fig.axes, product(("custom_kernel", "custom_kernel_noisy"), ("sbm", "er")), strict=True
     ):
         own = _where(numbers, graph=graph, data=data, model="kgln", metric="aps")["mean"]
-        assert _drawn(ax, STYLES["kgln"]["colour"]) == pytest.approx(list(own))
+        assert _drawn(ax, STYLES["kgln"]["color"]) == pytest.approx(list(own))
         # the kernel alone has rows for one noise, and is drawn for both
         alone = _where(numbers, graph=graph, model="kernel", metric="aps")["mean"]
-        assert _drawn(ax, STYLES["kernel"]["colour"]) == pytest.approx(list(alone))
+        assert _drawn(ax, STYLES["kernel"]["color"]) == pytest.approx(list(alone))
         level = _where(numbers, graph=graph, data=data, model="gl", metric="aps")["mean"].item()
-        assert _drawn(ax, STYLES["gl"]["colour"]) == pytest.approx([level, level])
+        assert _drawn(ax, STYLES["gl"]["color"]) == pytest.approx([level, level])
     names = [tick.get_text() for tick in fig.axes[-1].get_xticklabels()]
     assert names == ["true graph", "25 % moved", "nothing"]
 
@@ -196,19 +196,23 @@ def test_gains_are_paired_over_replicates() -> None:
     numbers = controls.gains(inputs.table)
     scores = inputs.table.set_index(["data", "model", "level", "replicate"])["value"].sort_index()
 
-    def of(model: str, level: str, data: str = "handed_noisy") -> Any:
+    def of(model: str, level: str, data: str = "custom_kernel_noisy") -> Any:
         return scores[data, model, level].to_numpy()
 
     own, gl = of("kgln", "rewired-0.25"), of("gl", "oracle")
-    row = _where(numbers, data="handed_noisy", level="rewired-0.25", metric="gap_kept").iloc[0]
+    row = _where(numbers, data="custom_kernel_noisy", level="rewired-0.25", metric="gap_kept").iloc[
+        0
+    ]
     share = (own - gl).mean() / (of("kgln", "oracle") - gl).mean()
     assert row["mean"] == pytest.approx(share)
     assert row["low"] <= share <= row["high"]
     oracle = _where(numbers, level="oracle", metric="gap_kept")
     assert oracle[["mean", "low", "high"]].to_numpy() == pytest.approx(1.0)
-    rivals = {"gl": gl, "kernel": of("kernel", "rewired-0.25", "handed")}
+    rivals = {"gl": gl, "kernel": of("kernel", "rewired-0.25", "custom_kernel")}
     best = max(rivals, key=lambda name: rivals[name].mean())
-    row = _where(numbers, data="handed_noisy", level="rewired-0.25", metric="gap_over_best").iloc[0]
+    row = _where(
+        numbers, data="custom_kernel_noisy", level="rewired-0.25", metric="gap_over_best"
+    ).iloc[0]
     assert row["against"] == best
     assert (row["mean"], row["low"], row["high"]) == pytest.approx(
         mean_interval(own - rivals[best])
@@ -217,7 +221,7 @@ def test_gains_are_paired_over_replicates() -> None:
 
 
 def test_gains_lack_what_was_not_run() -> None:
-    rows = _rows(data=["handed"], level=["identity"], model=["kgln", "kernel"])
+    rows = _rows(data=["custom_kernel"], level=["identity"], model=["kgln", "kernel"])
     numbers = controls.gains(_inputs({}, rows).table)
     assert set(numbers["metric"]) == {"gap_over_best", "gap_over_any"}
     assert set(numbers["against"]) == {"kernel"}
@@ -231,10 +235,10 @@ def test_misspecified_has_the_identity_at_its_end() -> None:
     assert ax.get_xscale() == "log"
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0.1", "1", "10", "$I$"]
     for model in ("kgl", "kglo"):
-        own = _where(numbers, data="handed_dependent", model=model)["mean"]
-        assert _drawn(ax, STYLES[model]["colour"]) == pytest.approx(list(own))
-    level = _where(numbers, data="handed_dependent", model="kernel")["mean"].item()
-    assert _drawn(ax, STYLES["kernel"]["colour"]) == pytest.approx([level, level])
+        own = _where(numbers, data="custom_kernel_dependent", model=model)["mean"]
+        assert _drawn(ax, STYLES[model]["color"]) == pytest.approx(list(own))
+    level = _where(numbers, data="custom_kernel_dependent", model="kernel")["mean"].item()
+    assert _drawn(ax, STYLES["kernel"]["color"]) == pytest.approx([level, level])
 
 
 # ------------------------------------------------------------------------------------- limits
@@ -388,7 +392,7 @@ def _sizes(m: tuple[int, ...] = (10, 20), n: tuple[int, ...] = (30, 300), runs: 
 
 
 def test_recovery_draws_both_choices() -> None:
-    fig, numbers = fair.recovery(_fair())
+    fig, numbers = cross_validation.recovery(_fair())
     _render(fig)
     shown = [ax for ax in fig.axes if ax.axison]
     assert [ax.get_title() for ax in shown] == [
@@ -405,21 +409,21 @@ def test_recovery_draws_both_choices() -> None:
             part = _where(numbers, graph=graph, data=data, model=model, metric=metric,
                           selected_by=choice)  # fmt: skip
             (line,) = [one for one in ax.get_lines() if one.get_linestyle() == dash
-                       and to_hex(one.get_color()) == STYLES[model]["colour"].lower()]  # fmt: skip
+                       and to_hex(one.get_color()) == STYLES[model]["color"].lower()]  # fmt: skip
             np.testing.assert_allclose(line.get_ydata(), part["mean"])
     assert set(numbers["metric"]) == {"aps", "sse", "mse_out"}
     assert shown[0].get_ylim() == (0, 1)
 
 
 def test_recovery_without_errors_has_a_row_per_kind_of_data() -> None:
-    fig, _ = fair.recovery(_fair(metrics=("aps", "sse")))
+    fig, _ = cross_validation.recovery(_fair(metrics=("aps", "sse")))
     _render(fig)
     assert len(fig.axes) == 6
     assert len(fig.legends) == 1
 
 
 def test_sizes_pools_families() -> None:
-    fig, numbers = fair.sizes(_sizes())
+    fig, numbers = cross_validation.sizes(_sizes())
     _render(fig)
     (ax,) = fig.axes
     assert ax.get_xscale() == "log"
@@ -434,13 +438,13 @@ def test_sizes_pools_families() -> None:
 def test_a_table_without_held_out_choices_is_refused() -> None:
     inputs = _inputs({}, _rows(level=[0.0, 0.5]))
     with pytest.raises(ValueError, match=r"made: nothing is chosen .* protocol\.fit\.folds"):
-        fair.recovery(inputs)
+        cross_validation.recovery(inputs)
 
 
-# --------------------------------------------------------------------------------- multiverse
+# --------------------------------------------------------------------------------- specifications
 
 
-def _multiverse(readings: int = 21, claims: int = 27) -> Inputs:
+def _specification_study(readings: int = 21, claims: int = 27) -> Inputs:
     rng = np.random.default_rng(0)
     rows = []
     for k in range(readings):
@@ -454,9 +458,9 @@ def _multiverse(readings: int = 21, claims: int = 27) -> Inputs:
     return Inputs("made", {}, {}, {}, pd.DataFrame(rows), [], [], [])
 
 
-def test_multiverse_draws_every_verdict() -> None:
-    inputs = _multiverse()
-    fig, numbers = multiverse.draw(inputs)
+def test_specification_study_draws_every_verdict() -> None:
+    inputs = _specification_study()
+    fig, numbers = specifications.draw(inputs)
     _render(fig)
     pd.testing.assert_frame_equal(numbers, inputs.table)
     bars, dots, cells = fig.axes
@@ -482,11 +486,11 @@ def test_multiverse_draws_every_verdict() -> None:
     assert sorted(text.get_text() for text in bars.texts) == ["default", "s0", "s1", "s2"]
 
 
-def test_multiverse_refuses_a_verdict_that_it_does_not_know() -> None:
-    inputs = _multiverse(2, 2)
+def test_specification_study_refuses_a_verdict_that_it_does_not_know() -> None:
+    inputs = _specification_study(2, 2)
     inputs.table["verdict"] = "perhaps"
     with pytest.raises(ValueError, match="made: perhaps is no verdict"):
-        multiverse.draw(inputs)
+        specifications.draw(inputs)
 
 
 # ------------------------------------------------------------------------------- reduced runs
@@ -503,10 +507,10 @@ def test_multiverse_refuses_a_verdict_that_it_does_not_know() -> None:
         (limits.convergence, _convergence((2,), data=["dependent"], missing=[0.2])),
         (limits.cost, _cost((10,), (20,), runs=1)),
         (limits.precision, _precision((15,), runs=1, graph=["ring"], psi=[1e-3])),
-        (fair.recovery, _fair(("ring",), (0.0,), runs=1)),
-        (fair.recovery, _fair(("sbm",), (0.0, 0.4))),
-        (fair.sizes, _sizes((10,), (30,), runs=1)),
-        (multiverse.draw, _multiverse(1, 3)),
+        (cross_validation.recovery, _fair(("ring",), (0.0,), runs=1)),
+        (cross_validation.recovery, _fair(("sbm",), (0.0, 0.4))),
+        (cross_validation.sizes, _sizes((10,), (30,), runs=1)),
+        (specifications.draw, _specification_study(1, 3)),
     ],
 )
 def test_reduced_runs_are_drawn(draw: Draw, inputs: Inputs) -> None:

@@ -13,9 +13,9 @@ import pytest
 import kgl
 from experiments import fit as fitting
 from experiments.baselines import kernel_graph
-from experiments.config import ConfigError
 from experiments.datasets.synthetic import build
 from experiments.fit import METRICS, evaluate, fit_cell, grid_points, shape
+from experiments.lookup import ConfigError
 from kgl.folds import hold_out
 from kgl.laplacian import Array, adjacency_from_edges
 from kgl.metrics import aps, density, mse_signals, nmi, sse_graph
@@ -40,7 +40,7 @@ TABLE: dict[str, tuple[Any, str, list[str]]] = {
 
 
 #: Of METRICS, those that a true graph and no held-out entries give.
-GRAPHS = set(METRICS) - {"nmi", "mse_held"}
+GRAPHS = set(METRICS) - {"nmi", "mse_cv"}
 
 
 def make(missing: float, dependent: bool = True, n: int = 15) -> dict[str, Array]:
@@ -514,21 +514,21 @@ def test_the_held_out_error_is_that_of_entries_left_out_one_fold_at_a_time(
             )
             assert grid.signals is not None
             errors.append([np.mean((fitted[held] - Y[held]) ** 2) for fitted in grid.signals])
-        np.testing.assert_allclose(arrays["mse_held"][r], np.mean(errors, axis=0), rtol=1e-7)
+        np.testing.assert_allclose(arrays["mse_cv"][r], np.mean(errors, axis=0), rtol=1e-7)
     plain = fit_cell(MASKED, spec(name))
-    assert "mse_held" not in plain
+    assert "mse_cv" not in plain
     assert all(np.array_equal(arrays[k], plain[k], equal_nan=True) for k in plain)
 
 
 def test_fits_to_folds_stop_early_and_are_nearly_as_good(monkeypatch: pytest.MonkeyPatch) -> None:
-    loose = fit_cell(MASKED, spec("KGL", held_out=FOLDS))["mse_held"]
+    loose = fit_cell(MASKED, spec("KGL", held_out=FOLDS))["mse_cv"]
     monkeypatch.setattr(fitting, "_LOOSE", {"tol": 0.0, "max_iter": 1000, "inner_tol": 0.0})
-    tight = fit_cell(MASKED, spec("KGL", held_out=FOLDS))["mse_held"]
+    tight = fit_cell(MASKED, spec("KGL", held_out=FOLDS))["mse_cv"]
     assert not np.array_equal(loose, tight)
     np.testing.assert_allclose(loose, tight, rtol=0.1)
     # a protocol that asks for less than that gets less
     options = {"tol": 0.5, "max_iter": 1}
-    hasty = fit_cell(MASKED, spec("KGL", held_out=FOLDS, fit=PROTOCOL | options))["mse_held"]
+    hasty = fit_cell(MASKED, spec("KGL", held_out=FOLDS, fit=PROTOCOL | options))["mse_cv"]
     assert not np.allclose(hasty, loose, rtol=1e-6)
 
 
@@ -553,7 +553,7 @@ def test_values_that_are_held_out_change_no_prediction(
         seen.clear()
         made = fit_cell(data, spec(name, held_out=FOLDS))
         # the last calls are those of the three folds
-        runs.append((seen[-3:], made["mse_held"]))
+        runs.append((seen[-3:], made["mse_cv"]))
     (before, error_before), (after, error_after) = runs
     for k, held in enumerate(splits(MASKED, 0)):
         assert np.array_equal(before[k][1], held)
@@ -579,7 +579,7 @@ def test_means_are_those_of_the_entries_that_a_fold_leaves(
             mean = np.nanmean(train, axis=axis, keepdims=True)
             _, fitted = function(train - mean, **kernels, power=1.0, ridge=0.1)
             errors.append(np.mean((fitted + mean - raw[r])[held] ** 2))
-        assert arrays["mse_held"][r, 0] == pytest.approx(np.mean(errors))
+        assert arrays["mse_cv"][r, 0] == pytest.approx(np.mean(errors))
     # all else is of the data as they are
     plain = fit_cell(
         {k: v for k, v in data.items() if k not in ("raw", "centre")},
@@ -592,17 +592,17 @@ def test_only_graphs_of_the_density_that_is_compared_are_fitted_to_folds() -> No
     arrays = fit_cell(MASKED, by_density("KGL", held_out=FOLDS))
     compared = arrays["grid.density"] == 0.35
     assert compared.sum() == 4
-    assert np.isfinite(arrays["mse_held"][:, compared]).all()
-    assert np.isnan(arrays["mse_held"][:, ~compared]).all()
+    assert np.isfinite(arrays["mse_cv"][:, compared]).all()
+    assert np.isnan(arrays["mse_cv"][:, ~compared]).all()
     every = fit_cell(MASKED, by_density("KGL", held_out=FOLDS | {"density": 0.4}))
-    assert np.isfinite(every["mse_held"]).all()
-    np.testing.assert_allclose(every["mse_held"][:, compared], arrays["mse_held"][:, compared])
+    assert np.isfinite(every["mse_cv"]).all()
+    np.testing.assert_allclose(every["mse_cv"][:, compared], arrays["mse_cv"][:, compared])
 
 
 def test_what_predicts_nothing_has_no_held_out_error(mine: str) -> None:
-    assert np.isnan(fit_cell(MASKED, spec("GL", held_out=FOLDS))["mse_held"]).all()
+    assert np.isnan(fit_cell(MASKED, spec("GL", held_out=FOLDS))["mse_cv"]).all()
     settings = spec(f"{mine}.correlation", grid={"power": [1.0, 2.0]}, held_out=FOLDS)
-    assert np.isnan(fit_cell(MASKED, settings)["mse_held"]).all()
+    assert np.isnan(fit_cell(MASKED, settings)["mse_cv"]).all()
 
 
 def test_a_function_never_sees_what_is_held_out(mine: str) -> None:
@@ -616,7 +616,7 @@ def test_a_function_never_sees_what_is_held_out(mine: str) -> None:
             for held in splits(MASKED, r):
                 _, fitted = function(np.where(held, np.nan, Y), **kernels, power=1.0, ridge=ridge)
                 errors.append(np.mean((fitted[held] - Y[held]) ** 2))
-            assert arrays["mse_held"][r, k] == pytest.approx(np.mean(errors))
+            assert arrays["mse_cv"][r, k] == pytest.approx(np.mean(errors))
 
 
 # ----------------------------------------------------------------- groups, kernels, and empty nodes
@@ -703,7 +703,7 @@ def test_a_node_of_which_nothing_is_known_is_allowed(name: str) -> None:
     if name == "GL":
         return
     assert np.isfinite(arrays["mse_out"]).all()
-    assert np.isfinite(arrays["mse_held"]).all()
+    assert np.isfinite(arrays["mse_cv"]).all()
     # its kernel, or else the graph, tells something of it
     zero = name == "GL-2step"
     assert (np.abs(arrays["signals"][..., 3]).max() > 1e-3) or zero

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments import specifications as universes
-from experiments.config import ConfigError
+from experiments import specifications as specifications
 from experiments.datasets.real import facts
 from experiments.datasets.synthetic import build
 from experiments.fit import fit_cell
@@ -20,10 +19,11 @@ from experiments.jobs import (
     facts_job,
     fit_job,
     logged,
-    multiverse_job,
     score_job,
-    universe_job,
+    specification_job,
+    specifications_job,
 )
+from experiments.lookup import ConfigError
 from experiments.score import score_study
 
 DATA = {
@@ -167,7 +167,7 @@ def test_what_a_data_set_is_goes_to_a_table_and_a_log(tmp_path: Path) -> None:
     assert "sushi (simulated): items = 32" in log.read_text()
 
 
-# ------------------------------------------------------------------------------------- universes
+# ------------------------------------------------------------------------------------- specifications
 
 JUDGED = pd.DataFrame(
     {
@@ -184,7 +184,9 @@ def spec_of(*overrides: str) -> dict[str, Any]:
     return {"collection": "reduced", "overrides": list(overrides), "configurations": "abc"}
 
 
-def test_a_universe_is_judged_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_specification_is_judged_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[tuple[str, list[str]]] = []
 
     def judge(collection: str, overrides: list[str], report: Any) -> pd.DataFrame:
@@ -192,9 +194,9 @@ def test_a_universe_is_judged_and_written(tmp_path: Path, monkeypatch: pytest.Mo
         report("1/2 some cell")
         return JUDGED
 
-    monkeypatch.setattr(universes, "judge_universe", judge)
+    monkeypatch.setattr(specifications, "judge_specification", judge)
     path, log = tmp_path / "deep" / "n50.parquet", tmp_path / "log"
-    universe_job(spec_of("protocol.data.n=50"), str(path), str(log))
+    specification_job(spec_of("protocol.data.n=50"), str(path), str(log))
     assert asked == [("reduced", ["protocol.data.n=50"])]
     table, record = load_table(path)
     assert table.equals(JUDGED)
@@ -203,20 +205,20 @@ def test_a_universe_is_judged_and_written(tmp_path: Path, monkeypatch: pytest.Mo
         assert line in log.read_text()
 
 
-def test_a_universe_that_fails_leaves_no_file_but_a_log(
+def test_a_specification_that_fails_leaves_no_file_but_a_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def judge(*_: Any) -> pd.DataFrame:
         raise ConfigError("no such reading")
 
-    monkeypatch.setattr(universes, "judge_universe", judge)
+    monkeypatch.setattr(specifications, "judge_specification", judge)
     with pytest.raises(ConfigError, match="no such reading"):
-        universe_job(spec_of(), str(tmp_path / "u.parquet"), str(tmp_path / "log"))
+        specification_job(spec_of(), str(tmp_path / "u.parquet"), str(tmp_path / "log"))
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
     assert "no such reading" in (tmp_path / "log").read_text()
 
 
-def test_universes_stand_one_under_the_other(
+def test_specifications_stand_one_under_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     about: dict[str, dict[str, Any]] = {
@@ -232,11 +234,11 @@ def test_universes_stand_one_under_the_other(
     files = []
     made_up = (JUDGED, other, JUDGED, other)
     for (name, spec), made in zip(about.items(), made_up, strict=True):
-        monkeypatch.setattr(universes, "judge_universe", lambda *_, made=made: made)
+        monkeypatch.setattr(specifications, "judge_specification", lambda *_, made=made: made)
         files.append(str(tmp_path / f"{name}.parquet"))
-        universe_job(spec_of(*spec["overrides"]), files[-1], str(tmp_path / "log"))
-    output, log = tmp_path / "multiverse.parquet", tmp_path / "log"
-    multiverse_job(about, files, str(output), str(log))
+        specification_job(spec_of(*spec["overrides"]), files[-1], str(tmp_path / "log"))
+    output, log = tmp_path / "specifications.parquet", tmp_path / "log"
+    specifications_job(about, files, str(output), str(log))
     table, record = load_table(output)
     assert table.columns.tolist() == [
         *("reading", "setting", "change", "default", "base"),
@@ -250,12 +252,12 @@ def test_universes_stand_one_under_the_other(
     assert table["base"].tolist() == ["default"] * 4 + ["few"] * 4
     columns = JUDGED.columns.tolist()
     assert table[columns].equals(pd.concat(made_up, ignore_index=True))
-    assert record["settings"]["universes"] == about
+    assert record["settings"]["specifications"] == about
     assert len(record["settings"]["made_by"]) == 1
     for line in ("default: 1 reproduced", "n50: 2 reproduced"):
         assert line in log.read_text()
     with pytest.raises(ValueError, match="zip"):
-        multiverse_job(about, files[:1], str(tmp_path / "fewer.parquet"), str(log))
+        specifications_job(about, files[:1], str(tmp_path / "fewer.parquet"), str(log))
     assert not (tmp_path / "fewer.parquet").exists()
 
 

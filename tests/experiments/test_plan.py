@@ -92,7 +92,7 @@ def test_further_studies_have_the_replicates_and_grids_that_they_are_for(paper: 
             # the grids of the figure that they are the controls of; kernels have nothing to choose
             expected = {} if "kernel" in cell.model else fig3[cell.model]["grid"]
             assert cell.fit["grid"] == expected
-    for name in ("fair_noise", "fair_missing", "fair_sizes"):
+    for name in ("cv_noise", "cv_missing", "cv_sizes"):
         for cell in paper.studies[name].cells:
             assert cell.data["replicates"] == 10
             assert cell.fit["held_out"]["folds"] > 1
@@ -113,42 +113,42 @@ def test_further_studies_have_the_replicates_and_grids_that_they_are_for(paper: 
     assert len(swept) > len({(c.labels["graph"], c.labels["data"]) for c in swept})
 
 
-def test_universes_are_jobs_of_their_own(paper: Plan) -> None:
-    assert paper.multiverses == ["multiverse"]
-    assert "multiverse" not in paper.scored
-    assert set(paper.scored) == set(paper.studies) - {"multiverse"}
-    named = {key.partition("/")[2]: spec for key, spec in paper.universes.items()}
+def test_specifications_are_jobs_of_their_own(paper: Plan) -> None:
+    assert paper.specification_studies == ["specifications"]
+    assert "specifications" not in paper.scored
+    assert set(paper.scored) == set(paper.studies) - {"specifications"}
+    named = {key.partition("/")[2]: spec for key, spec in paper.specifications.items()}
     assert named["default"]["overrides"] == []
     assert named["alpha10"]["overrides"] == ["protocol.data.alpha=10"]
     assert {spec["collection"] for spec in named.values()} == {"reduced"}
-    files = paper.universe_files("multiverse")
-    assert files[0] == "results/paper/universes/multiverse/default.parquet"
+    files = paper.specification_files("specifications")
+    assert files[0] == "results/paper/specifications/specifications/default.parquet"
     assert len(files) == len(named) > 20
-    assert paper.benchmarks["universe"][0] == (
-        "results/paper/benchmarks/universes/multiverse/default.tsv"
+    assert paper.benchmarks["specification"][0] == (
+        "results/paper/benchmarks/specifications/specifications/default.tsv"
     )
     assert (
-        paper.record["universes"]
-        != make_plan("smoke", ["data.source=simulated"]).record["universes"]
+        paper.record["specifications"]
+        != make_plan("smoke", ["data.source=simulated"]).record["specifications"]
     )
     alone = make_plan("fig2")
-    assert alone.universes == {}
-    assert "universes" not in alone.record
+    assert alone.specifications == {}
+    assert "specifications" not in alone.record
 
 
-def test_what_the_universes_are_made_of_is_part_of_them(tmp_path: Path) -> None:
+def test_what_the_specifications_are_made_of_is_part_of_them(tmp_path: Path) -> None:
     """An edit of a configuration that they read runs them again, one of another does not."""
-    plain = make_plan("multiverse").universes
+    plain = make_plan("specifications").specifications
     copy = tmp_path / "conf"
     shutil.copytree(ROOT / "conf", copy)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KGL_CONF", str(copy))
-        assert make_plan("multiverse").universes == plain
+        assert make_plan("specifications").specifications == plain
         for file, same in (("study/fig1.yaml", True), ("study/fig2.yaml", False)):
             with (copy / file).open("a", encoding="utf-8") as stream:
                 stream.write("# edited\n")
-            assert (make_plan("multiverse").universes == plain) is same
-    added = make_plan("multiverse", ["replicates=2"]).universes
+            assert (make_plan("specifications").specifications == plain) is same
+    added = make_plan("specifications", ["replicates=2"]).specifications
     assert all(spec["overrides"][-1] == "replicates=2" for spec in added.values())
 
 
@@ -177,7 +177,7 @@ def test_real_data_have_graphs_of_the_density_that_the_paper_states(paper: Plan)
         assert not {"density", "folds", "cut"} & set(cell.fit["fit"])
     assert paper.score(f"fig6{SUFFIX}") == {
         "aps": "weights",
-        "held_out_density": 0.3,
+        "cv_density": 0.3,
         "best": "replicate",
         "folds": 3,
         "points": False,
@@ -266,7 +266,9 @@ def test_the_files_that_rules_ask_for(paper: Plan) -> None:
     assert paper.drawn("fig2", "fits") == paper.drawn("fig2", "data") == []
     listed = [path for paths in paper.benchmarks.values() for path in paths]
     assert len(listed) == len(set(listed))
-    expected = len(paper.datasets) + len(paper.cells) + len(paper.scored) + len(paper.universes)
+    expected = (
+        len(paper.datasets) + len(paper.cells) + len(paper.scored) + len(paper.specifications)
+    )
     assert len(listed) == expected
     kinds = set(paper.benchmarks)
     assert {"data", "score", "fit kgl, dependent, missing", "fit gl, independent, noise"} <= kinds
@@ -307,7 +309,7 @@ def test_the_ledger_reads_the_tables_of_the_studies_that_claims_are_about(paper:
     assert paper.judged["limits_psi"] == "results/paper/tables/limits_psi.parquet"
     simulated = set(paper.ledger["simulated"]) & set(paper.judged)
     assert simulated == {"fig6", "fig7", "facts-swiss", "facts-sushi"}
-    assert not any(name.startswith(("control", "multiverse")) for name in paper.judged)
+    assert not any(name.startswith(("control", "specifications")) for name in paper.judged)
     assert paper.ledger["labels"]["models"]["kgln"] == "KGL-N"
     assert make_plan("fig6", ["data.source=simulated"]).judged == {}
 
@@ -336,7 +338,7 @@ def test_captions_are_by_study_with_the_number_in_the_paper(paper: Plan) -> None
     assert found["fig6"]["figure"] == 6  # a stand-in for it is still for figure 6
     assert found["fig6"]["caption"].startswith("SIMULATED STAND-IN, no real data. ")
     assert {name for name in found if found[name]["figure"]} == {f"fig{k}" for k in range(1, 14)}
-    assert found["multiverse"]["caption"] == paper.studies["multiverse"].caption
+    assert found["specifications"]["caption"] == paper.studies["specifications"].caption
     for name, caption in found.items():
         assert caption["title"] in caption["caption"], name
     json.dumps(found)
@@ -375,13 +377,13 @@ HARMLESS = {
 }
 # Scores, claims and the verdict take no more than the type of an array from kgl/laplacian.py, and
 # the verdict names from experiments/score.py; facts draw no graph, check no estimator and
-# centre no ratings; universes have no real data.
+# centre no ratings; specifications have no real data.
 HARMLESS_FOR = {
     "score": {"kgl/laplacian.py"},
     "claims": {"kgl/laplacian.py"},
     "verdict": {"kgl/laplacian.py", "experiments/score.py"},
     "facts": {"kgl/_validation.py", "kgl/random_graphs.py", "experiments/datasets/centring.py"},
-    "universe": {
+    "specification": {
         "experiments/datasets/real.py",
         *(p.relative_to(ROOT).as_posix() for p in (ROOT / "kgl/datasets").glob("*.py")),
     },
@@ -423,11 +425,11 @@ from experiments.jobs import data_job
 
 graph |= {"family": "sbm", "options": {}, "unit_variance": False}
 for side in ("oracle", "rewired-0.5", "covariates-1", "unrelated", "identity"):
-    settings = {"make": "experiments.datasets.custom_kernels.handed", "seed": 0, "replicates": 1}
+    settings = {"make": "experiments.datasets.custom_kernels.custom_kernels", "seed": 0, "replicates": 1}
     own = {"signal": side != "oracle", "side": side, "covariates": 3, "observations": "2"}
     settings |= {"graph": graph, "data": {**data, "options": own}}
     data_job(settings, work / "handed.npz", work / "log")
-seen["handed"] = loaded()
+seen["custom_kernel"] = loaded()
 
 forget()
 from experiments.jobs import data_job
@@ -480,22 +482,22 @@ score_job("one", [work / "fit.npz"], [{}], score, work / "table.parquet", work /
 seen["score"] = loaded()
 
 forget()
-from experiments.jobs import universe_job
+from experiments.jobs import specification_job
 
 small = ["replicates=1", "grid=tiny", "protocol.data.m=8", "protocol.data.n=12"]
 small += ["levels.families=[sbm]", "levels.noise=[0.0]", "levels.missing=[0.2]"]
 small += ["levels.m=[8]", "levels.n=[12]"]
 spec = {"collection": "reduced", "overrides": small}
-universe_job(spec, work / "universe.parquet", work / "log")
-seen["universe"] = loaded()
+specification_job(spec, work / "specification.parquet", work / "log")
+seen["specification"] = loaded()
 
 forget()
-from experiments.jobs import multiverse_job
+from experiments.jobs import specifications_job
 
 about = {"setting": "a", "change": "b", "overrides": []}
-made = [work / "universe.parquet"]
-multiverse_job({"default": about}, made, work / "multiverse.parquet", work / "log")
-seen["multiverse"] = loaded()
+made = [work / "specification.parquet"]
+specifications_job({"default": about}, made, work / "specifications.parquet", work / "log")
+seen["specifications"] = loaded()
 
 forget()
 sys.path.insert(0, str(root / "tests"))
@@ -535,7 +537,7 @@ def uncovered(files: set[str], patterns: tuple[str, ...] | list[str], rule: str)
         ("score", "scoring"),
         ("facts", "real"),
         ("claims", "claims/real"),
-        ("universe", "universes"),
+        ("specification", "specifications"),
         ("verdict", "verdict/worth"),
     ],
 )
@@ -545,7 +547,7 @@ def test_the_code_that_jobs_run_reruns_them_when_edited(
     files = loaded[rule]
     assert f"experiments/{heart}.py" in files
     whole = CODE[rule]
-    if rule == "universe":  # it makes data, fits, tables and a ledger
+    if rule == "specification":  # it makes data, fits, tables and a ledger
         whole = tuple(p for part in ("data", "fit", "score", "claims", rule) for p in CODE[part])
     assert uncovered(files, whole, rule) == set()
     # the patterns are all needed, so this test sees a module that is forgotten
@@ -554,21 +556,21 @@ def test_the_code_that_jobs_run_reruns_them_when_edited(
     # and the rules are told of the files
     name, cell = next(iter(paper.cells.items()))
     told = {"data": paper.data_code(cell.dataset), "fit": paper.fit_code(name)}
-    told["universe"] = paper.universe_code()
+    told["specification"] = paper.specification_code()
     assert uncovered(files, told.get(rule, paper.code(rule)), rule) == set()
 
 
 def test_the_code_of_controls_makes_their_data_anew_when_edited(
     paper: Plan, loaded: dict[str, set[str]]
 ) -> None:
-    files = loaded["handed"]
+    files = loaded["custom_kernel"]
     assert "experiments/datasets/custom_kernels.py" in files
     handed = {
         name: paper.data_code(name)
         for name, settings in paper.datasets.items()
-        if settings["make"] == "experiments.datasets.custom_kernels.handed"
+        if settings["make"] == "experiments.datasets.custom_kernels.custom_kernels"
     }
-    assert {"handed_independent", "pure_noise"} <= {
+    assert {"custom_kernel_independent", "pure_noise"} <= {
         name.partition("/")[0].partition("-")[2].partition("-")[0] for name in handed
     }
     for name, code in handed.items():
@@ -579,10 +581,10 @@ def test_the_code_of_controls_makes_their_data_anew_when_edited(
     )
 
 
-def test_gathering_universes_takes_no_code_but_reading_and_writing(
+def test_gathering_specifications_takes_no_code_but_reading_and_writing(
     loaded: dict[str, set[str]],
 ) -> None:
-    assert loaded["multiverse"] <= HARMLESS | {"kgl/laplacian.py"}  # the type of an array
+    assert loaded["specifications"] <= HARMLESS | {"kgl/laplacian.py"}  # the type of an array
 
 
 def test_the_verdict_follows_its_template_and_style_but_not_what_python_keeps(paper: Plan) -> None:

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from data_files import described, sushi_files, swiss_files, write
 
-from experiments.config import STANDIN, ConfigError
 from experiments.datasets import real
+from experiments.lookup import ConfigError
 from experiments.plan import EXAMPLE, Plan
 from experiments.planning import make_plan
+from experiments.registry import STANDIN
 from kgl.datasets import CorruptDataError
 from kgl.datasets import files as data_sets
 
@@ -41,9 +42,9 @@ caption: small
 ONCE = "once:\n  independent: [gl2step]\n  dependent: [kglo, kglagnostic]\n"
 READINGS = """
 title: many
-figure: multiverse.draw
+figure: specifications.draw
 reduced: little
-universes:
+specifications:
   default: {setting: default, change: none, overrides: []}
   other: {setting: seed, change: seed 9, overrides: [seed=9, protocol=summed]}
 caption: >-
@@ -107,7 +108,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (conf / "graph/ring.yaml").write_text(family.replace("family: er", "family: plan_own.ring"))
     (conf / "model/mine.yaml").write_text(
         "label: Mine\nestimator: plan_own.fit\ngrid: {k: [1, 2]}\noptions: {}\n"
-        'style: {colour: "#123456", marker: "o"}\n'
+        'style: {color: "#123456", marker: "o"}\n'
     )
     (conf.parent / "plan_own.py").write_text("def fit(Y):\n    ...\n\n\ndef ring(m):\n    ...\n")
     return conf
@@ -278,7 +279,7 @@ def test_a_model_and_a_family_of_ones_own_are_a_file_and_a_word_each() -> None:
     plan = make_plan("own")
     expected = GL | KGL | {name.replace("/gl", "/mine") for name in GL}
     assert set(plan.cells) == expected | {name.replace("sbm", "ring") for name in expected}
-    mine = {"label": "Mine", "colour": "#123456", "marker": "o"}
+    mine = {"label": "Mine", "color": "#123456", "marker": "o"}
     assert plan.studies["own"].styles["mine"] == mine
     # an edit of the module reruns its cells, and no others
     for name in plan.cells:
@@ -368,42 +369,42 @@ def test_a_swept_key_of_a_model_that_is_there_once_is_the_first_level() -> None:
 
 def test_the_lines_of_the_controls_are_fitted_once() -> None:
     plan = make_plan("control_kz", ["replicates=2"])
-    count = dict.fromkeys(("handed_dependent", "handed_independent"), 0)
+    count = dict.fromkeys(("custom_kernel_dependent", "custom_kernel_independent"), 0)
     for cell in plan.cells.values():
         count[cell.labels["data"]] += cell.model in ("gl", "kernel")
-    assert count == {"handed_dependent": 2, "handed_independent": 2}
+    assert count == {"custom_kernel_dependent": 2, "custom_kernel_independent": 2}
 
 
 # --------------------------------------------------------------------------------- many readings
 
 
 @pytest.mark.usefixtures("conf")
-def test_a_multiverse_has_universes_instead_of_cells() -> None:
+def test_a_specification_study_has_specifications_instead_of_cells() -> None:
     plan = make_plan("readings")
     study = plan.studies["readings"]
     assert study.cells == ()
-    assert (plan.scored, plan.multiverses, plan.cells) == ([], ["readings"], {})
-    assert list(plan.universes) == ["readings/default", "readings/other"]
-    assert {spec["collection"] for spec in plan.universes.values()} == {"little"}
-    assert [spec["overrides"] for spec in plan.universes.values()] == [
+    assert (plan.scored, plan.specification_studies, plan.cells) == ([], ["readings"], {})
+    assert list(plan.specifications) == ["readings/default", "readings/other"]
+    assert {spec["collection"] for spec in plan.specifications.values()} == {"little"}
+    assert [spec["overrides"] for spec in plan.specifications.values()] == [
         [],
         ["seed=9", "protocol=summed"],
     ]
-    assert plan.universe_files("readings") == [
-        f"results/readings/universes/readings/{name}.parquet" for name in ("default", "other")
+    assert plan.specification_files("readings") == [
+        f"results/readings/specifications/readings/{name}.parquet" for name in ("default", "other")
     ]
     assert study.caption == "many. of many lines"
     assert not study.simulated
     assert study.files == []
     assert plan.title("readings") == "readings: many"
-    assert plan.record["universes"]
+    assert plan.record["specifications"]
 
 
 @pytest.mark.usefixtures("conf")
-def test_overrides_of_a_collection_and_of_a_user_follow_those_of_a_universe() -> None:
+def test_overrides_of_a_collection_and_of_a_user_follow_those_of_a_specification() -> None:
     plan = make_plan("many", ["seed=5"])
-    assert (plan.scored, plan.multiverses) == (["small"], ["readings"])
-    assert [spec["overrides"] for spec in plan.universes.values()] == [
+    assert (plan.scored, plan.specification_studies) == (["small"], ["readings"])
+    assert [spec["overrides"] for spec in plan.specifications.values()] == [
         ["replicates=4", "seed=5"],
         ["seed=9", "protocol=summed", "replicates=4", "seed=5"],
     ]
@@ -412,9 +413,11 @@ def test_overrides_of_a_collection_and_of_a_user_follow_those_of_a_universe() ->
     # another run, with other files
     plain = make_plan("many")
     assert plain.run == "many" != plan.run
-    assert not set(plain.universe_files("readings")) & set(plan.universe_files("readings"))
-    assert plain.record["universes"] != plan.record["universes"]
-    assert "universes" not in make_plan("small").record
+    assert not set(plain.specification_files("readings")) & set(
+        plan.specification_files("readings")
+    )
+    assert plain.record["specifications"] != plan.record["specifications"]
+    assert "specifications" not in make_plan("small").record
 
 
 @pytest.mark.parametrize(
@@ -431,19 +434,19 @@ def test_overrides_of_a_collection_and_of_a_user_follow_those_of_a_universe() ->
         ("study/readings", "change: none", "change: nothing", False),
     ],
 )
-def test_an_edit_of_what_universes_are_made_of_runs_them_again(
+def test_an_edit_of_what_specifications_are_made_of_runs_them_again(
     name: str, old: str, new: str, again: bool, shared: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     copy = Path(shutil.copytree(shared, tmp_path / "conf"))
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv("KGL_CONF", str(copy))
-    before = make_plan("readings").universes
+    before = make_plan("readings").specifications
     path = copy / f"{name}.yaml"
     text = path.read_text(encoding="utf-8")
     assert text.count(old) == 1
     path.write_text(text.replace(old, new), encoding="utf-8")
-    after = make_plan("readings").universes
+    after = make_plan("readings").specifications
     assert list(after) == list(before)
     for key in before:
         assert (after[key]["configurations"] != before[key]["configurations"]) is again
@@ -460,14 +463,14 @@ def test_an_edit_of_what_universes_are_made_of_runs_them_again(
         ("reduced: little", "reduced: little\nmodels: [gl]", ["models"]),
         ("reduced: little\n", "", ["reduced"]),
         ("reduced: little", "reduced: lettle", ["conf/study/lettle.yaml does not exist"]),
-        ("multiverse.draw", "multiverse.drew", ["drew", "did you mean 'draw'?"]),
-        ("seed=9", "sede=9", ["study.universes.other", "'sede'", "did you mean 'seed'?"]),
-        ("=summed", "=sumed", ["study.universes.other", "did you mean 'summed'?"]),
-        ("seed=9", "replicates=0", ["study.universes.other", "replicates=0"]),
+        ("specifications.draw", "specifications.drew", ["drew", "did you mean 'draw'?"]),
+        ("seed=9", "sede=9", ["study.specifications.other", "'sede'", "did you mean 'seed'?"]),
+        ("=summed", "=sumed", ["study.specifications.other", "did you mean 'summed'?"]),
+        ("seed=9", "replicates=0", ["study.specifications.other", "replicates=0"]),
         ("change: none,", "change: none, base: othr,", ["base = 'othr'", "default, other"]),
     ],
 )
-def test_a_multiverse_that_means_nothing_is_refused(
+def test_a_specification_study_that_means_nothing_is_refused(
     old: str, new: str, says: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert READINGS.count(old) == 1
@@ -607,7 +610,7 @@ def test_one_data_set_may_be_there_without_the_other(folder: Path) -> None:
     assert f"{STANDIN} for sushi: " in plan.notice
     assert f"{STANDIN} for swiss" not in plan.notice
     assert set(plan.ledger["simulated"]) >= {"fig7", "facts-sushi"}
-    assert not {"fig6", "swiss_readings", "facts-swiss"} & set(plan.ledger["simulated"])
+    assert not {"fig6", "swiss_specifications", "facts-swiss"} & set(plan.ledger["simulated"])
     # the run as a whole is not all real
     assert plan.suffix == SUFFIX
 
@@ -698,17 +701,17 @@ def test_synthetic_studies_have_nothing_to_do_with_files(paper: Plan) -> None:
 
 
 def test_other_readings_are_worked_out_for_real_data_alone(folder: Path, paper: Plan) -> None:
-    others = {"swiss_readings", "swiss_cut", "sushi_readings"}
+    others = {"swiss_specifications", "swiss_cut", "sushi_specifications"}
     assert not others & {study.name for study in paper.studies.values()}
     place(folder, "swiss")
     plan = make_plan("real")
     assert others & {study.name for study in plan.studies.values()} == {
-        *("swiss_readings", "swiss_cut")
+        *("swiss_specifications", "swiss_cut")
     }
-    assert {"swiss_readings", "swiss_cut"} <= set(plan.judged)
+    assert {"swiss_specifications", "swiss_cut"} <= set(plan.judged)
     assert plan.ledger["labels"]["kinds"]["swiss_metres"] == "altitude in metres"
     # by itself a reading can be looked at all the same
-    assert list(make_plan("sushi_readings").studies) == [f"sushi_readings{SUFFIX}"]
+    assert list(make_plan("sushi_specifications").studies) == [f"sushi_specifications{SUFFIX}"]
 
 
 def test_whose_data_they_are_is_in_the_caption_of_what_is_made_from_them(

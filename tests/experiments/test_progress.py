@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from experiments.plan import Cell, Plan, Study
-from experiments.progress import UNIVERSE, Progress, calm, duration, watch
+from experiments.progress import SPECIFICATION, Progress, calm, duration, watch
 
 
 class Clock:
@@ -156,25 +156,25 @@ def test_files_that_are_made_again_are_those_of_the_plan(tmp_path: Path) -> None
     assert "1 of 3 cells" in Progress.of(plan(), [again], tmp_path).line()
 
 
-def test_universes_count_as_cells(tmp_path: Path) -> None:
+def test_specifications_count_as_cells(tmp_path: Path) -> None:
     plain = plan()
     names = ("default", "summed", "n50")
-    settings = {"universes": {name: {"overrides": []} for name in names}}
+    settings = {"specifications": {name: {"overrides": []} for name in names}}
     many = Study("readings", config={}, cells=(), styles={}, settings=settings)
     both = Plan("both", "mine", (), {**plain.studies, "readings": many}, True)
     progress = Progress.of(both, root=tmp_path)
     cells = sum(cell.cost for cell in both.cells.values())
-    assert sum(progress.costs.values()) == pytest.approx(cells + 3 * UNIVERSE)
+    assert sum(progress.costs.values()) == pytest.approx(cells + 3 * SPECIFICATION)
     assert "0 of 6 cells" in progress.line()
     for done, name in enumerate(names, start=1):
-        path = tmp_path / f"results/mine/universes/readings/{name}.parquet"
+        path = tmp_path / f"results/mine/specifications/readings/{name}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-        share = done * UNIVERSE / (cells + 3 * UNIVERSE)
+        share = done * SPECIFICATION / (cells + 3 * SPECIFICATION)
         assert f"{done} of 6 cells, {share:.0%} of the work" in progress.line()
         part = f": readings {done}/3" if done < 3 else ""
         assert progress.line().endswith(f"{done // 3} of 3 studies fitted{part}")
-    again = "results/mine/universes/readings/n50.parquet"
+    again = "results/mine/specifications/readings/n50.parquet"
     assert "2 of 6 cells" in Progress.of(both, [again], tmp_path).line()
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.config import ConfigError
 from experiments.datasets.real import WORTH, facts, sushi, swiss
 from experiments.datasets.synthetic import build
+from experiments.lookup import ConfigError
 from kgl.datasets import DataUnavailableError, find, load_sushi, load_swiss
 from kgl.laplacian import Array, pairwise_sq_distances
 from kgl.solvers.graph_step import graph_step

@@ -22,9 +22,9 @@ from verdict_files import (
     dial,
     facts,
     ledger,
-    multiverse,
     png,
     publish,
+    specifications,
 )
 
 from experiments.claims.causes import CAUSES, Cause
@@ -163,9 +163,7 @@ def test_held_out_choices_are_told_alone_where_the_figures_are_absent(directory)
 def test_held_out_choices_are_compared_with_the_figures_where_the_same_fits_are_absent(directory):
     claims = ledger()
     claims[claims["reading"] != SAME].to_csv(directory / "claims.csv", index=False)
-    curves("fair_noise", 0.1, selected_by="held_out").to_csv(
-        directory / "fair_noise.csv", index=False
-    )
+    curves("cv_noise", 0.1, selected_by="held_out").to_csv(directory / "cv_noise.csv", index=False)
     told = sentences(load(directory))[1]
     assert "3 of 4 claims that can be asked again are reproduced, against 2 when" in told
     assert told.endswith("KGL-N differs from GL in APS by +0.10 on average.")
@@ -174,23 +172,23 @@ def test_held_out_choices_are_compared_with_the_figures_where_the_same_fits_are_
 def test_the_same_fits_are_those_of_the_studies_of_held_out_choices(directory):
     # not those of the figures, which gain other amounts
     low = pd.concat(
-        [curves("fair_noise", 0.1, selected_by="held_out"),
-         curves("fair_noise", 0.2, selected_by="aps"),
-         curves("fair_noise", 0.9, selected_by="sse")]
+        [curves("cv_noise", 0.1, selected_by="held_out"),
+         curves("cv_noise", 0.2, selected_by="aps"),
+         curves("cv_noise", 0.9, selected_by="sse")]
     )  # fmt: skip
-    low.to_csv(directory / "fair_noise.csv", index=False)
+    low.to_csv(directory / "cv_noise.csv", index=False)
     more = pd.concat(
-        [curves("fair_missing", -0.3, selected_by="held_out"),
-         curves("fair_missing", 0.4, selected_by="aps")]
+        [curves("cv_missing", -0.3, selected_by="held_out"),
+         curves("cv_missing", 0.4, selected_by="aps")]
     )  # fmt: skip
-    more.to_csv(directory / "fair_missing.csv", index=False)
+    more.to_csv(directory / "cv_missing.csv", index=False)
     told = sentences(load(directory))[1]
     assert told.endswith("by -0.10 on average (by the truth: +0.30).")
 
 
 def test_gains_are_told_alone_where_nothing_is_held_out(directory):
     whole = sentences(load(directory))
-    (directory / "fair_noise.csv").unlink()
+    (directory / "cv_noise.csv").unlink()
     claims = ledger()
     claims[claims["default"]].to_csv(directory / "claims.csv", index=False)
     (_, gained, *_) = sentences(load(directory))
@@ -237,8 +235,8 @@ def test_rules_for_the_bandwidth_that_have_names_exist():
     assert set(BANDWIDTHS) <= set(BANDWIDTH_RULES)
 
 
-def test_readings_are_told_from_the_ledger_where_there_is_no_multiverse(directory):
-    (directory / "multiverse.csv").unlink()
+def test_readings_are_told_from_the_ledger_where_there_is_no_specification_study(directory):
+    (directory / "specifications.csv").unlink()
     assert sentences(load(directory))[-1] == (
         "Over 2 other readings of what the paper leaves open, the verdict on 2 of 5 claims (N1, M2)"
         " depends on the reading."
@@ -246,14 +244,14 @@ def test_readings_are_told_from_the_ledger_where_there_is_no_multiverse(director
 
 
 def test_readings_are_counted_where_they_are_compared_with_the_default(directory):
-    many = multiverse()
+    many = specifications()
     expected = (
         "Over 2 readings of what the paper leaves open, 1 to 2 of 3 claims are reproduced (1 under "
         "the default); 1 is reproduced under every reading and 1 under none."
     )
 
     def told(table):
-        table.to_csv(directory / "multiverse.csv", index=False)
+        table.to_csv(directory / "specifications.csv", index=False)
         return sentences(load(directory))[-1]
 
     assert told(many) == expected
@@ -277,7 +275,7 @@ def test_every_study_is_shown_at_most_once_and_the_paper_has_thirteen_figures():
 
 def test_what_is_left_of_a_gain_is_read_off_between_two_kernels(directory):
     swiss, sushi = kept(load(directory))
-    assert (swiss.files, swiss.graph, swiss.data) == ("swiss", "sbm", "handed")
+    assert (swiss.files, swiss.graph, swiss.data) == ("swiss", "sbm", "custom_kernel")
     # APS 0.65 where 0.3 is guessing: half of the way, as the second kernel of the dial
     assert swiss.worth == pytest.approx(0.5)
     # a figure, and the ends of its interval there
@@ -329,15 +327,15 @@ def test_less_than_guessing_is_read_off_at_the_end_of_the_dial(directory):
 def test_each_family_and_kind_of_data_has_its_own_gl_and_shares_the_kernel_alone(directory):
     own = dial()
     # with missing entries the kernel alone is the same, and is not in the table again
-    other = dial(gl=0.1).assign(data="handed_noisy")
+    other = dial(gl=0.1).assign(data="custom_kernel_noisy")
     rows = [own, other[other["model"] != "kernel"], dial(gl=0.5).assign(graph="er")]
     pd.concat(rows).to_csv(directory / "control_kx.csv", index=False)
     found = {(one.graph, one.data): one for one in kept(load(directory)) if one.files == "swiss"}
     shares = {key: round(one.share[0], 3) for key, one in found.items()}
     assert shares == {
-        ("sbm", "handed"): round(0.4 / 0.6, 3),
-        ("sbm", "handed_noisy"): round(0.6 / 0.8, 3),
-        ("er", "handed"): round(0.2 / 0.4, 3),
+        ("sbm", "custom_kernel"): round(0.4 / 0.6, 3),
+        ("sbm", "custom_kernel_noisy"): round(0.6 / 0.8, 3),
+        ("er", "custom_kernel"): round(0.2 / 0.4, 3),
     }
     (told,) = [text for text in sentences(load(directory)) if text.startswith("Of the gain")]
     # the mean of families, for each kind of data: (2 / 3 + 1 / 2) / 2, and 3 / 4
@@ -426,7 +424,7 @@ def test_without_a_cause_it_is_said_which_readings_change_the_verdict(directory)
     assert partly.cause == failed.cause == "No cause is known."
     assert partly.evidence == ("reproduced under “chosen by held-out entries”",)
     assert failed.evidence == ("reproduced under “alpha 1000”",)
-    (directory / "multiverse.csv").unlink()
+    (directory / "specifications.csv").unlink()
     _, failed = explain(load(directory), {}, strict=False)
     assert failed.evidence == ("no reading changes the verdict (2 other readings tried)",)
     claims = ledger()
@@ -436,16 +434,16 @@ def test_without_a_cause_it_is_said_which_readings_change_the_verdict(directory)
 
 
 def test_a_small_run_is_compared_with_the_default_in_the_same_size(directory):
-    many = pd.read_csv(directory / "multiverse.csv")
+    many = pd.read_csv(directory / "specifications.csv")
     many.loc[many["claim"] == "H1", "verdict"] = "partly"
-    many.to_csv(directory / "multiverse.csv", index=False)
+    many.to_csv(directory / "specifications.csv", index=False)
     _, failed = explain(load(directory), {"H1": Cause("a", ("alpha 1000",))}, strict=False)
     assert failed.evidence == (
         "under “alpha 1000”: partly (1 of 2 parts hold; partly, 1 of 2 under the default in "
         "this size)",
     )
     _, failed = explain(load(directory), {}, strict=False)
-    # two of the ledger and two of the multiverse: neither the default, nor what is its own base
+    # two of the ledger and two of the specifications: neither the default, nor what is its own base
     assert failed.evidence == ("no reading changes the verdict (4 other readings tried)",)
 
 
@@ -459,17 +457,17 @@ def test_a_reading_is_compared_with_its_own_base(directory):
     _, failed = explain(load(directory), {}, strict=False)
     assert failed.evidence == ("reproduced under “alpha 1000”",)
     # where the solver makes a difference in that size, it is said
-    many = multiverse()
+    many = specifications()
     row = (many["reading"] == "cvxpy") & (many["claim"] == "H1")
     many.loc[row, "verdict"] = "not reproduced"
-    many.to_csv(directory / "multiverse.csv", index=False)
+    many.to_csv(directory / "specifications.csv", index=False)
     _, failed = explain(load(directory), {}, strict=False)
     assert failed.evidence == (
         "reproduced under “alpha 1000”",
         "not reproduced under “cvxpy”",
     )
     # without a word on the base all are compared with the default
-    multiverse().drop(columns="base").to_csv(directory / "multiverse.csv", index=False)
+    specifications().drop(columns="base").to_csv(directory / "specifications.csv", index=False)
     _, failed = explain(load(directory), {}, strict=False)
     assert "partly under “small”, “cvxpy”" in failed.evidence
 

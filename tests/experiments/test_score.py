@@ -23,7 +23,7 @@ PLAIN = {"aps": "weights", "best": "replicate"}
 #: What studies ask for besides.
 ASKED = {"top_share", "uneven", "density_error", "size", "row_spread", "spread", "rise", "seconds"}
 #: What a true graph and no held-out entries give.
-GRAPHS = set(METRICS) - {"nmi", "mse_held"} - ASKED
+GRAPHS = set(METRICS) - {"nmi", "mse_cv"} - ASKED
 LABELS = {
     "graph": "er",
     "data": "dependent",
@@ -211,32 +211,32 @@ def test_cells_stand_one_under_the_other_and_an_axis_of_ones_own_has_a_column() 
 
 # ------------------------------------------------------------------------ choices without the truth
 
-FOLDS: dict[str, Any] = {"folds": 3, "held_out_density": 0.1}
+FOLDS: dict[str, Any] = {"folds": 3, "cv_density": 0.1}
 HELD = np.array([[5.0, 4.0, 3.0, 2.0, 1.0, 0.5], [0.1, 1.0, 1.5, 3.0, 4.0, 5.0]])
 
 
 def test_held_out_entries_choose_a_point_beside_the_truth() -> None:
-    table = table_of(ARRAYS | {"mse_held": HELD}, **FOLDS)
+    table = table_of(ARRAYS | {"mse_cv": HELD}, **FOLDS)
     assert set(table["selected_by"]) == {"aps", "sse", "mse_out", HELD_OUT}
     # the last point of the first replicate, the first of the second
-    assert values(table, "mse_held", HELD_OUT) == [0.5, 0.1]
+    assert values(table, "mse_cv", HELD_OUT) == [0.5, 0.1]
     assert values(table, "aps", HELD_OUT) == [0.3, 0.1]
     assert values(table, "density", HELD_OUT) == [0.5, 0.5]
     # which leaves the other choices alone
-    others = table[(table["selected_by"] != HELD_OUT) & (table["metric"] != "mse_held")]
+    others = table[(table["selected_by"] != HELD_OUT) & (table["metric"] != "mse_cv")]
     assert others.reset_index(drop=True).equals(table_of())
 
 
 def test_without_folds_nothing_is_chosen_by_held_out_entries() -> None:
-    assert HELD_OUT not in set(table_of(ARRAYS | {"mse_held": HELD})["selected_by"])
-    assert HELD_OUT not in set(table_of(ARRAYS | {"mse_held": HELD}, folds=0)["selected_by"])
+    assert HELD_OUT not in set(table_of(ARRAYS | {"mse_cv": HELD})["selected_by"])
+    assert HELD_OUT not in set(table_of(ARRAYS | {"mse_cv": HELD}, folds=0)["selected_by"])
 
 
 def test_one_point_for_all_replicates_by_held_out_entries() -> None:
-    table = table_of(ARRAYS | {"mse_held": HELD}, **FOLDS, best="mean")
+    table = table_of(ARRAYS | {"mse_cv": HELD}, **FOLDS, best="mean")
     best = int(np.argmin(HELD.mean(axis=0)))
     assert best not in np.argmin(HELD, axis=1)
-    assert values(table, "mse_held", HELD_OUT) == HELD[:, best].tolist()
+    assert values(table, "mse_cv", HELD_OUT) == HELD[:, best].tolist()
 
 
 DENSE = {k: v for k, v in ARRAYS.items() if k != "grid.psi"} | {
@@ -248,10 +248,10 @@ DENSE = {k: v for k, v in ARRAYS.items() if k != "grid.psi"} | {
 def test_other_densities_are_never_chosen_by_held_out_entries() -> None:
     # the better points have no error, since they are not compared
     held = np.where(DENSE["grid.density"] == 0.1, HELD, np.nan)
-    table = table_of(DENSE | {"mse_held": held}, **FOLDS)
+    table = table_of(DENSE | {"mse_cv": held}, **FOLDS)
     chosen = table[table["selected_by"] == HELD_OUT]
     assert set(chosen["density"]) == {0.1}
-    assert values(table, "mse_held", HELD_OUT) == [1.0, 0.1]
+    assert values(table, "mse_cv", HELD_OUT) == [1.0, 0.1]
     assert set(table[table["selected_by"] == "aps"]["density"]) == {0.1, 0.2}
 
 
@@ -265,7 +265,7 @@ def test_the_psi_of_a_density_is_written_beside_it() -> None:
 def test_a_model_that_predicts_nothing_is_taken_at_the_one_graph_that_there_is_to_compare() -> None:
     arrays = {k: v[..., :2] for k, v in DENSE.items() if k != "grid.lam"}
     nothing = np.full((2, 2), np.nan)
-    table = table_of(arrays | {"mse_held": nothing}, **FOLDS)
+    table = table_of(arrays | {"mse_cv": nothing}, **FOLDS)
     chosen = table[table["selected_by"] == HELD_OUT]
     assert set(chosen["density"]) == {0.1}
     assert values(table, "aps", HELD_OUT) == [0.1, 0.1]
@@ -277,19 +277,19 @@ def test_a_model_that_predicts_nothing_is_taken_at_the_one_graph_that_there_is_t
 
 
 def test_of_several_graphs_a_model_that_predicts_nothing_chooses_none() -> None:
-    several = table_of(DENSE | {"mse_held": np.full((2, 6), np.nan)}, **FOLDS)
+    several = table_of(DENSE | {"mse_cv": np.full((2, 6), np.nan)}, **FOLDS)
     assert HELD_OUT not in set(several["selected_by"])
     psi = {k: v for k, v in ARRAYS.items() if k != "grid.lam"}
     assert HELD_OUT not in set(table_of(psi, **FOLDS)["selected_by"])
     # a density that is not in the grid leaves several too
     arrays = {k: v[..., :2] for k, v in DENSE.items() if k != "grid.lam"}
-    assert HELD_OUT not in set(table_of(arrays, **FOLDS | {"held_out_density": 0.3})["selected_by"])
+    assert HELD_OUT not in set(table_of(arrays, **FOLDS | {"cv_density": 0.3})["selected_by"])
 
 
 def test_a_replicate_without_held_out_errors_is_left_out_alone() -> None:
     held = HELD.copy()
     held[0] = np.nan
-    table = table_of(ARRAYS | {"mse_held": held}, **FOLDS)
+    table = table_of(ARRAYS | {"mse_cv": held}, **FOLDS)
     assert set(table[table["selected_by"] == HELD_OUT]["replicate"]) == {1}
 
 
@@ -316,7 +316,7 @@ def test_a_model_without_hyperparameters_has_one_choice_and_no_edge() -> None:
 
 
 def test_a_summary_may_take_all_metrics_at_one_choice() -> None:
-    table = table_of(ARRAYS | {"mse_held": HELD}, **FOLDS)
+    table = table_of(ARRAYS | {"mse_cv": HELD}, **FOLDS)
     summary = summarise(table, ["aps", "sse", "density"], selected_by=HELD_OUT)
     assert summary["mean"].tolist() == pytest.approx([(0.3 + 0.1) / 2, (0.4 + 0.5) / 2, 0.5])
     assert summarise(table, ["aps"])["mean"].item() == pytest.approx((0.9 + 0.8) / 2)

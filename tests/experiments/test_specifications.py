@@ -1,4 +1,4 @@
-"""Universes: one process gives what the jobs of the workflow give; readings change it."""
+"""Specifications: one process gives what the jobs of the workflow give; readings change it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments import specifications as universes
+from experiments import specifications as specifications
 from experiments.claims import ALL, VERDICTS
 from experiments.claims.printed import h1_distance
-from experiments.config import ConfigError
 from experiments.io import load_table
 from experiments.jobs import data_job, fit_job, score_job
+from experiments.lookup import ConfigError
 from experiments.plan import Plan
-from experiments.planning import make_plan, plan_universe
-from experiments.specifications import judge_universe, run_plan
+from experiments.planning import make_plan, plan_specification
+from experiments.specifications import judge_specification, run_plan
 
 ROOT = Path(__file__).parents[2]
 SIZES = """
@@ -48,7 +48,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (conf / f"study/{name}.yaml").write_text(f"studies: [{studies}]{SIZES}", encoding="utf-8")
     smoke = (conf / "study/smoke.yaml").read_text(encoding="utf-8")
     overrides = smoke[smoke.index("\noverrides:") :]
-    (conf / "study/smoked.yaml").write_text(f"studies: [multiverse_tiny]{overrides}")
+    (conf / "study/smoked.yaml").write_text(f"studies: [specifications_tiny]{overrides}")
     text = (conf / "study/fig12.yaml").read_text(encoding="utf-8")
     (conf / "study/other12.yaml").write_text(text.replace("lam=[0.1]", "lam=[0.2]"))
     reduced = conf / "study/reduced.yaml"
@@ -112,8 +112,8 @@ def test_a_dataset_is_drawn_once_for_models_that_follow_one_another(
 ) -> None:
     plan = make_plan("printed")
     drawn: list[Any] = []
-    build = universes.build
-    monkeypatch.setattr(universes, "build", lambda data: drawn.append(data) or build(data))
+    build = specifications.build
+    monkeypatch.setattr(specifications, "build", lambda data: drawn.append(data) or build(data))
     run_plan(plan)
     assert drawn == list(plan.datasets.values())
 
@@ -121,8 +121,8 @@ def test_a_dataset_is_drawn_once_for_models_that_follow_one_another(
 # ------------------------------------------------------------------------------------------ plans
 
 
-def test_without_overrides_a_universe_is_the_collection() -> None:
-    plain, made = make_plan("little"), plan_universe("little", [])
+def test_without_overrides_a_specification_is_the_collection() -> None:
+    plain, made = make_plan("little"), plan_specification("little", [])
     assert made.cells == plain.cells
     assert list(made.studies) == list(plain.studies)
     assert all(made.score(name) == plain.score(name) for name in plain.studies)
@@ -131,7 +131,7 @@ def test_without_overrides_a_universe_is_the_collection() -> None:
 
 def test_overrides_reach_the_cells_and_win_over_those_of_the_collection() -> None:
     given = ["replicates=3", "protocol=summed", "protocol.fit.decimals=4", "levels.noise=[0.5]"]
-    plan = plan_universe("little", given)
+    plan = plan_specification("little", given)
     assert plan.overrides == tuple(given)
     for cell in plan.cells.values():
         assert cell.data["replicates"] == 3
@@ -139,7 +139,7 @@ def test_overrides_reach_the_cells_and_win_over_those_of_the_collection() -> Non
         assert cell.fit["decimals"] == 4
     assert {cell.labels["level"] for cell in plan.studies["fig2"].cells} == {0.5}
     assert plan.studies["fig12"].cells[0].data["graph"]["m"] == 8  # the collection's still
-    scored = plan_universe("little", ["protocol=untied_scores"])
+    scored = plan_specification("little", ["protocol=untied_scores"])
     assert scored.score("fig2")["aps"] == "scores"
 
 
@@ -147,7 +147,7 @@ def test_a_study_that_sweeps_over_a_size_keeps_its_levels() -> None:
     # a user's override of what is swept is refused; a reading is about the other studies
     with pytest.raises(ConfigError, match=r"fig5\.yaml sweeps over protocol\.data\.n"):
         make_plan("little", ["protocol.data.n=20"])
-    plan = plan_universe("little", ["protocol.data.n=20", "protocol.data.m=9"])
+    plan = plan_specification("little", ["protocol.data.n=20", "protocol.data.m=9"])
     sizes = {name: {(c.labels["m"], c.labels["n"]) for c in plan.studies[name].cells}
              for name in plan.studies}  # fmt: skip
     assert sizes["fig5"] == {(8, 12), (10, 12)}
@@ -156,21 +156,24 @@ def test_a_study_that_sweeps_over_a_size_keeps_its_levels() -> None:
 
 @pytest.mark.parametrize(
     ("study", "studies"),
-    [("multiverse", {"fig5", "fig12"}), ("multiverse_tiny", {"fig2", "fig12", "convergence"})],
+    [
+        ("specifications", {"fig5", "fig12"}),
+        ("specifications_tiny", {"fig2", "fig12", "convergence"}),
+    ],
 )
 def test_every_reading_can_be_planned(study: str, studies: set[str]) -> None:
     plan = make_plan(study)
     seen = set()
-    for name, spec in plan.universes.items():
-        made = plan_universe(spec["collection"], spec["overrides"])
+    for name, spec in plan.specifications.items():
+        made = plan_specification(spec["collection"], spec["overrides"])
         assert set(made.studies) == studies, name
         seen.add(str([(c.data, c.fit) for c in made.cells.values()]) + str(made.score("fig12")))
-    assert len(seen) == len(plan.universes)  # no two are the same
+    assert len(seen) == len(plan.specifications)  # no two are the same
 
 
 def test_a_reading_is_compared_with_one_of_its_own_size() -> None:
-    study = make_plan("multiverse").studies["multiverse"]
-    known = study.config["universes"]
+    study = make_plan("specifications").studies["specifications"]
+    known = study.config["specifications"]
     first = next(iter(known))
     assert known[first]["overrides"] == []
     bases = {name: spec.get("base", first) for name, spec in known.items()}
@@ -179,7 +182,7 @@ def test_a_reading_is_compared_with_one_of_its_own_size() -> None:
 
     def size(name: str) -> set[str]:
         """All that is run, but for what the models are."""
-        made = plan_universe("reduced", known[name]["overrides"])
+        made = plan_specification("reduced", known[name]["overrides"])
         cells = made.cells.values()
         return {f"{c.labels} {c.data['replicates']} {c.fit['grid']}" for c in cells}
 
@@ -203,16 +206,18 @@ def test_what_a_reading_is_compared_with_does_not_run_it_again(
     def planned(name: str) -> Plan:
         """With another word on what CVXPY and its base are compared with."""
         conf = Path(shutil.copytree(shared, tmp_path / name))
-        path = conf / "study/multiverse.yaml"
+        path = conf / "study/specifications.yaml"
         text = path.read_text(encoding="utf-8")
         assert text.count("base: small") == 2
         path.write_text(text.replace("base: small", f"base: {name}"), encoding="utf-8")
         monkeypatch.setenv("KGL_CONF", str(conf))
-        return make_plan("multiverse")
+        return make_plan("specifications")
 
     plain, other = planned("small"), planned("default")
-    assert other.universes == plain.universes
-    found = [plan.studies["multiverse"].config["universes"]["cvxpy"] for plan in (plain, other)]
+    assert other.specifications == plain.specifications
+    found = [
+        plan.studies["specifications"].config["specifications"]["cvxpy"] for plan in (plain, other)
+    ]
     assert [one["base"] for one in found] == ["small", "default"]
     with pytest.raises(ConfigError, match="base"):
         planned("3")
@@ -220,9 +225,12 @@ def test_what_a_reading_is_compared_with_does_not_run_it_again(
 
 def test_the_settings_of_a_smoke_run_fit_every_reading() -> None:
     plan = make_plan("smoked")
-    assert list(plan.universes) == ["multiverse_tiny/default", "multiverse_tiny/summed"]
-    for spec in plan.universes.values():
-        made = plan_universe(spec["collection"], spec["overrides"])
+    assert list(plan.specifications) == [
+        "specifications_tiny/default",
+        "specifications_tiny/summed",
+    ]
+    for spec in plan.specifications.values():
+        made = plan_specification(spec["collection"], spec["overrides"])
         assert {cell.data["replicates"] for cell in made.cells.values()} == {2}
         assert {cell.labels["m"] for cell in made.studies["fig12"].cells} == {8}
 
@@ -238,20 +246,20 @@ def test_the_settings_of_a_smoke_run_fit_every_reading() -> None:
 )
 def test_a_reading_that_means_nothing_is_refused(given: list[str], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
-        plan_universe("printed", given)
+        plan_specification("printed", given)
 
 
 def test_studies_that_describe_a_cell_differently_are_refused() -> None:
     with pytest.raises(ConfigError, match="fig12 and other12 describe the cell"):
-        plan_universe("clash", [])
+        plan_specification("clash", [])
 
 
 # -------------------------------------------------------------------------------------- judgements
 
 
-def test_a_universe_is_a_row_per_claim() -> None:
+def test_a_specification_is_a_row_per_claim() -> None:
     lines: list[str] = []
-    table = judge_universe("little", [], lines.append)
+    table = judge_specification("little", [], lines.append)
     assert table.columns.tolist() == ["claim", "verdict", "held", "parts", "h1_distance"]
     assert table["claim"].is_unique
     assert set(table["claim"]) <= {claim.name for claim in ALL}
@@ -264,7 +272,7 @@ def test_a_universe_is_a_row_per_claim() -> None:
         expected = "reproduced" if row.held == row.parts else expected
         assert row.verdict == (expected if row.parts else "not evaluated")
     assert table["parts"].max() > 1
-    assert len(lines) == len(plan_universe("little", []).cells)
+    assert len(lines) == len(plan_specification("little", []).cells)
     (distance,) = set(table["h1_distance"])
     assert distance == h1_distance(run_plan(make_plan("printed"))["fig12"])
     for column in ("held", "parts"):
@@ -273,20 +281,20 @@ def test_a_universe_is_a_row_per_claim() -> None:
 
 def test_another_reading_is_another_distance() -> None:
     found = {
-        change: set(judge_universe("printed", change.split())["h1_distance"])
+        change: set(judge_specification("printed", change.split())["h1_distance"])
         for change in ("", "protocol.data.alpha=1", "protocol=summed", "protocol.fit.decimals=2")
     }
     assert all(len(values) == 1 and np.isfinite(list(values)).all() for values in found.values())
     assert len(set.union(*found.values())) == len(found)
-    plan = plan_universe("printed", ["protocol.data.alpha=1"])
+    plan = plan_specification("printed", ["protocol.data.alpha=1"])
     assert found["protocol.data.alpha=1"] == {h1_distance(run_plan(plan)["fig12"])}
-    assert judge_universe("printed", []).equals(judge_universe("printed", []))
+    assert judge_specification("printed", []).equals(judge_specification("printed", []))
 
 
 def test_without_the_printed_values_there_is_no_distance() -> None:
-    assert judge_universe("sizes", [])["h1_distance"].isna().all()
+    assert judge_specification("sizes", [])["h1_distance"].isna().all()
     # the study is there, without any point that the paper prints
-    other = judge_universe("printed", ["grid.lam=[0.5]"])
+    other = judge_specification("printed", ["grid.lam=[0.5]"])
     assert other["h1_distance"].isna().all()
     assert other.set_index("claim").loc["H1", ["verdict", "held", "parts"]].tolist() == [
         "not evaluated",

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.config import ConfigError
 from experiments.datasets.synthetic import build, synthetic
+from experiments.lookup import ConfigError
 from kgl.random_graphs import GRAPH_FAMILIES
 from kgl.simulate import make_dataset
 

@@ -113,7 +113,7 @@ def test_a_seventh_model(checkout):
     assert set(mine["metric"]) == {"aps", "aps_scores", "sse", "density", "n_iter", "converged"}
     drawn = pd.read_csv(out / "figures/fig2.csv")
     assert set(drawn.loc[drawn["data"] == "independent", "model"]) == {"gl", "kgln", "partial"}
-    colour = yaml.safe_load(files("A model")["conf/model/partial.yaml"])["style"]["colour"]
+    colour = yaml.safe_load(files("A model")["conf/model/partial.yaml"])["style"]["color"]
     assert shows(out / "figures/fig2.png", colour)
     assert "aps" in by_hand
 

@@ -30,7 +30,7 @@ OUT = PLAN.directory
 MODELS = {"gl", "gl2step", "kgln", "kglo", "kgl", "kglagnostic"}
 FITS = frozenset(f"{OUT}/fits/{name}.npz" for name in PLAN.cells)
 DATA = frozenset(f"{OUT}/data/{name}.npz" for name in PLAN.datasets)
-UNIVERSES = frozenset(f"{OUT}/universes/{name}.parquet" for name in PLAN.universes)
+SPECIFICATIONS = frozenset(f"{OUT}/specifications/{name}.parquet" for name in PLAN.specifications)
 #: Rules that gather results.
 GATHER = {"claims", "summary", "publish", "verdict", "example"}
 #: The settings of the smoke run, so that one study of it can be run by itself.
@@ -50,15 +50,17 @@ def pending(checkout):
     """Outputs of the jobs that a run would take, by rule; tables and figures by their study.
 
     What gathers results (`claims`, `summary`, `publish`, `verdict`, `example`) is checked here: it
-    follows the rest. Universes are gathered by `multiverse`, whose table is one of a study.
+    follows the rest. Specifications are gathered by `specifications`, whose table is one of a study.
     """
     found = defaultdict(set)
     for job in checkout.pending(SMOKE):
-        short = job.rule in ("score", "multiverse", "figure", "facts")
+        short = job.rule in ("score", "specifications", "figure", "facts")
         found[job.rule] |= {Path(path).stem if short else path for path in job.outputs}
-    tables = found.get("score", set()) | found.get("multiverse", set()) | found.get("facts", set())
+    tables = (
+        found.get("score", set()) | found.get("specifications", set()) | found.get("facts", set())
+    )
     judged = {Path(path).stem for path in PLAN.judged.values()}
-    assert ("multiverse" in found) == ("universe" in found)
+    assert ("specifications" in found) == ("specification" in found)
     # the summary also has the captions and what the pictures cost
     assert ("summary" in found) == bool(tables or found.get("figure"))
     assert ("claims" in found) >= bool(judged & tables)
@@ -83,7 +85,9 @@ def test_every_rule_ran(smoke):
     rules = re.findall(r"^ *rule (\w+):", (smoke.root / "Snakefile").read_text(), re.MULTILINE)
     logs = smoke.root / OUT / "logs"
     names = {path.relative_to(logs).parts[0].removesuffix(".log") for path in logs.rglob("*.log")}
-    ran = {name.partition("-")[0].replace("universes", "universe") for name in names}  # facts-swiss
+    ran = {
+        name.partition("-")[0].replace("specifications", "specification") for name in names
+    }  # facts-swiss
     assert ran == set(rules) - {"all"}
     for log in logs.rglob("*.log"):
         assert "Traceback" not in log.read_text(encoding="utf-8"), log
@@ -94,11 +98,11 @@ def test_all_models_are_in_the_tables(smoke):
         name: load_table(smoke.root / OUT / f"tables/{name}.parquet")[0] for name in PLAN.studies
     }
     assert set(tables["fig2"]["model"]) == set(tables["fig3"]["model"]) == MODELS
-    assert [name for name in tables if name not in PLAN.scored] == ["multiverse_tiny"]
-    universes = tables.pop("multiverse_tiny")
-    assert list(universes["reading"].unique()) == ["default", "summed"]
-    assert universes.loc[universes["reading"] == "default", "default"].all()
-    assert {"N1", "H1", "A1"} <= set(universes["claim"])  # of figures 2, 12 and convergence
+    assert [name for name in tables if name not in PLAN.scored] == ["specifications_tiny"]
+    specifications = tables.pop("specifications_tiny")
+    assert list(specifications["reading"].unique()) == ["default", "summed"]
+    assert specifications.loc[specifications["reading"] == "default", "default"].all()
+    assert {"N1", "H1", "A1"} <= set(specifications["claim"])  # of figures 2, 12 and convergence
     for name, table in tables.items():
         assert set(table["study"]) == {name}
         assert set(table["replicate"]) == {0, 1}
@@ -124,7 +128,7 @@ def test_the_run_says_where_it_comes_from(smoke):
     protocol = record["run"]["protocol"]["data"]
     assert (protocol["m"], protocol["n"]) == (8, 12)
     cost = pd.read_csv(smoke.root / OUT / f"jobs/{name}.csv")
-    jobs = len(PLAN.cells) + len(PLAN.datasets) + len(PLAN.scored) + len(PLAN.universes)
+    jobs = len(PLAN.cells) + len(PLAN.datasets) + len(PLAN.scored) + len(PLAN.specifications)
     assert cost["jobs"].sum() == jobs
     about = json.loads((smoke.root / OUT / f"run/{name}.json").read_text(encoding="utf-8"))
     assert about["jobs"] == jobs
@@ -220,10 +224,10 @@ def test_an_edited_model_reruns_its_own_cells(finished):
     finished.replace("conf/model/kglo.yaml", "lam: ${grid.lam}", "lam: [0.03, 3.0]")
     mine, concerned = fits("kglo"), studies_with(lambda cell: cell.model == "kglo")
     assert {"fig2", "fig3", "fig4", f"fig6{SUFFIX}"} <= concerned < EVERY
-    many = set(PLAN.multiverses)  # its universes have every model
+    many = set(PLAN.specification_studies)  # its specifications have every model
     assert pending(finished) == {
         "fit": mine, "score": concerned, "figure": concerned | many,
-        "universe": UNIVERSES, "multiverse": many,
+        "specification": SPECIFICATIONS, "specifications": many,
     }  # fmt: skip
     # and so it does
     before = finished.files(f"{OUT}/fits") | finished.files(f"{OUT}/data")
@@ -239,8 +243,8 @@ def test_an_edited_model_reruns_its_own_cells(finished):
 
 
 EVERY = set(PLAN.scored)
-MANY = set(PLAN.multiverses)
-AGAIN = {"universe": UNIVERSES, "multiverse": MANY}
+MANY = set(PLAN.specification_studies)
+AGAIN = {"specification": SPECIFICATIONS, "specifications": MANY}
 FACTS = {f"facts-{name}" for name in PLAN.facts}
 REAL = {name for name, study in PLAN.studies.items() if study.files}
 SUFFIX = "-SIMULATED-STAND-IN"
@@ -269,7 +273,7 @@ def studies_with(wanted):
         # many figures take their axes from there
         (
             "experiments/figures/curves.py",
-            {"figure": drawn_by("curves", "real", "controls", "limits", "fair")},
+            {"figure": drawn_by("curves", "real", "controls", "limits", "cross_validation")},
         ),
         ("experiments/figures/maps.py", {"figure": drawn_by("maps")}),
         ("experiments/figures/style.py", {"figure": EVERY | MANY}),
@@ -311,7 +315,7 @@ def studies_with(wanted):
             },
         ),
         ("experiments/specifications.py", {"figure": MANY, **AGAIN}),
-        # claims are judged in universes too, and controls take their intervals from there
+        # claims are judged in specifications too, and controls take their intervals from there
         ("experiments/claims/evidence.py", {"figure": MANY | drawn_by("controls"), **AGAIN}),
         ("experiments/report/informativeness.py", {}),
         ("experiments/report/page.css", {}),
@@ -326,7 +330,7 @@ def test_edited_code_reruns_what_it_decides(path, expected, finished):
 
 def test_a_new_colour_redraws(finished):
     finished.replace("conf/model/kglo.yaml", "#009E73", "#117733")
-    # universes follow the files that they are made of as a whole
+    # specifications follow the files that they are made of as a whole
     found = pending(finished)
     assert found.pop("figure") == studies_with(lambda cell: cell.model == "kglo") | MANY
     assert found == AGAIN

@@ -24,10 +24,10 @@ Tables = Mapping[str, "pd.DataFrame | None"]
 #: Claims about synthetic data: the studies of their figures, the one whose points are chosen
 #: without the truth, and what tells runs apart besides the replicate.
 _SYNTHETIC: tuple[tuple[Sequence[Claim], tuple[str, ...], str, tuple[str, ...]], ...] = (
-    (NOISE, ("fig2", "fig8", "fig9"), "fair_noise", ("graph",)),
-    (MISSING, ("fig3", "fig10", "fig11"), "fair_missing", ("graph",)),
-    (COMPLETION, ("fig4",), "fair_missing", ("graph",)),
-    (SIZES, ("fig5",), "fair_sizes", ("graph", "m")),
+    (NOISE, ("fig2", "fig8", "fig9"), "cv_noise", ("graph",)),
+    (MISSING, ("fig3", "fig10", "fig11"), "cv_missing", ("graph",)),
+    (COMPLETION, ("fig4",), "cv_missing", ("graph",)),
+    (SIZES, ("fig5",), "cv_sizes", ("graph", "m")),
 )
 #: Studies without which a claim about points of a grid says nothing; any one of them will do.
 _POINTS = {
@@ -44,7 +44,7 @@ _POINTS = {
 }
 #: Those of them in which average precision has a part.
 _RANKED = ("H1", "H3", "H7")
-_REAL = ("fig6", "swiss_readings", "swiss_cut", "fig7", "sushi_readings")
+_REAL = ("fig6", "swiss_specifications", "swiss_cut", "fig7", "sushi_specifications")
 
 #: Studies whose tables the ledger reads; names of the tables of what the data are begin with FACTS.
 FACTS = "facts"
@@ -162,8 +162,8 @@ def _real(tables: Tables, models: Mapping[str, str], kinds: Mapping[str, str]) -
         return None if table is None else Evidence(scores(table, **how), dict(models))
 
     for figure, others, claims in (
-        ("fig6", "swiss_readings", SWISS),
-        ("fig7", "sushi_readings", SUSHI[:2]),
+        ("fig6", "swiss_specifications", SWISS),
+        ("fig7", "sushi_specifications", SUSHI[:2]),
     ):
         if figure not in tables:
             continue

@@ -54,7 +54,7 @@ def recovery(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
     shown = {}
     for model in dict.fromkeys(drawn["model"]):
         known = inputs.styles[model]
-        look = {"color": known["colour"], "marker": known["marker"]}
+        look = {"color": known["color"], "marker": known["marker"]}
         shown[known["label"]] = Line2D([], [], **look)
     # where the last row has a place to spare, it has the legend
     spare = len(errors) and columns > len(kinds)
@@ -115,7 +115,7 @@ def _models(ax: Axes, part: pd.DataFrame, inputs: Inputs) -> None:
     for k, model in enumerate(models):
         known = inputs.styles[model]
         shift = 0.012 * span * (k - (len(models) - 1) / 2)
-        look = {"color": known["colour"], "marker": known["marker"]}
+        look = {"color": known["color"], "marker": known["marker"]}
         _both(ax, part[part["model"] == model], look, lambda x, shift=shift: x + shift)
 
 

@@ -1,5 +1,0 @@
-"""Snakemake script: the small experiments under one reading, judged."""
-
-from experiments.jobs import universe_job
-
-universe_job(snakemake.params.spec, snakemake.output[0], snakemake.log[0])
