@@ -166,7 +166,8 @@ class GraphLearner(GraphExport, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        if self.solver == "newton":
+        # other solvers are known to be less exact, but none may pass without a certificate
+        if self.solver == "newton" or not np.isfinite(self.kkt_residual_):
             warn_if_inexact(self.kkt_residual_, stacklevel=4)
 
     def _weights(self) -> tuple[float, float]:
