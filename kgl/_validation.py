@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from kgl.laplacian import Array
 
 __all__ = [
     "align",
+    "align_columns",
     "as_floats",
     "check_every_node",
     "check_flag",
@@ -19,7 +21,9 @@ __all__ = [
     "check_names",
     "check_observations",
     "check_option",
+    "count_masked",
     "edge_cost_matrix",
+    "refuse_masked",
 ]
 
 _MEANING = {
@@ -90,42 +94,124 @@ def check_names(columns: Iterable[Any], m: int) -> list[Any]:
     return names
 
 
-def align(table: Any, labels: list[Any] | None, what: str, *, square: bool = False) -> Any:
+def align(
+    table: Any, labels: list[Any] | None, what: str, *, size: int, square: bool = False
+) -> Any:
     """Put the rows of a DataFrame in the order of ``labels``, where its index names them.
 
-    Where the data or the table has no labels but 0, 1, 2, ..., rows are matched by position.
-    With ``square`` the columns are put in order too, as those of a kernel matrix.
+    ``labels`` are those of the ``size`` nodes or observations, None where the data have none.
+    Where the data or the table has no labels but 0, 1, 2, ..., rows are matched by position; an
+    index of 0, 1, 2, ... in another order, as sorting leaves it behind, is matched by label or
+    refused. With ``square`` the columns are put in order too, as those of a kernel matrix.
     """
-    if labels is None or _counts(labels) or not hasattr(table, "loc"):
+    if not hasattr(table, "loc"):
         return table
-    rows = list(table.index)
-    if rows != labels and len(rows) == len(labels) and set(rows) == set(labels):
-        table = table.loc[labels]
-    if square and list(table.columns) != labels and set(table.columns) == set(labels):
-        table = table[labels]
-    shared = set(rows) & set(labels)
-    if set(rows) != set(labels) and not _counts(rows):
-        stray = next(r for r in rows if r not in set(labels)) if set(rows) - set(labels) else None
-        missing = next((name for name in labels if name not in shared), None)
-        raise ValueError(
-            f"the rows of {what} and of the data it describes do not match: {what} "
-            + (f"has {stray!r}, which the data lack" if stray is not None else "")
-            + (" and " if stray is not None and missing is not None else "")
-            + (f"lacks {missing!r}" if missing is not None else "")
-            + f"; give {what} one row for each, or reset its index to match by position"
-        )
+    if square and np.ndim(table) == 2 and table.shape[1] == 2 != size:
+        return table  # pairs of nodes, one per row: their order and index mean nothing
+    order = _order(list(table.index), labels, size, what, "rows")
+    table = table if order is None else table.iloc[order]
+    if square and hasattr(table, "columns"):
+        table = align_columns(table, labels, what, size=size, strict=False)
     return table
+
+
+def align_columns(
+    table: Any, labels: list[Any] | None, what: str, *, size: int, strict: bool = True
+) -> Any:
+    """Put the columns of a DataFrame in the order of ``labels``, as :func:`align` does its rows.
+
+    Without ``strict`` columns with other names are matched by position.
+    """
+    if not hasattr(table, "loc") or not hasattr(table, "columns"):
+        return table
+    order = _order(list(table.columns), labels, size, what, "columns", strict=strict)
+    return table if order is None else table.iloc[:, order]
+
+
+def _order(
+    given: list[Any],
+    labels: list[Any] | None,
+    size: int,
+    what: str,
+    axis: str,
+    *,
+    strict: bool = True,
+) -> list[int] | None:
+    """Positions that put the names ``given`` in the order of ``labels``, None to leave them."""
+    if labels is not None and len(given) == len(labels) and set(given) == set(labels):
+        position = {name: k for k, name in enumerate(given)}
+        order = [position[label] for label in labels]
+        return None if _counts(order) else order
+    if _counts(given):
+        return None
+    if len(given) == size and _counts(_sorted_numbers(given)):
+        # Sorting or sampling leaves such an index behind. Position and number contradict each
+        # other, and nothing in the data tells which one is meant.
+        sort = "sort_index()" if axis == "rows" else "sort_index(axis=1)"
+        known = "has no labels" if labels is None else f"has the labels {_some(labels)}"
+        raise ValueError(
+            f"the {axis} of {what} are numbered 0 to {size - 1} in another order, {_some(given)}, "
+            f"while Y {known}, so it is unclear how they match; pass {what}.{sort} to match by "
+            f"these numbers, or {what}.to_numpy() to match by position"
+        )
+    if labels is None or _counts(labels) or not strict or set(given) == set(labels):
+        return None
+    stray = next((name for name in given if name not in set(labels)), None)
+    missing = next((name for name in labels if name not in set(given)), None)
+    raise ValueError(
+        f"the {axis} of {what} and of the data it describes do not match: {what} "
+        + (f"has {stray!r}, which the data lack" if stray is not None else "")
+        + (" and " if stray is not None and missing is not None else "")
+        + (f"lacks {missing!r}" if missing is not None else "")
+        + f"; give {what} one {axis[:-1]} for each, or "
+        + ("reset its index to match by position" if axis == "rows" else f"pass {what}.to_numpy()")
+    )
 
 
 def _counts(labels: list[Any]) -> bool:
     """Whether labels are 0, 1, 2, ...: an index that nobody set."""
-    return labels == list(range(len(labels)))
+    return all(_is_real(label) and label == k for k, label in enumerate(labels))
+
+
+def _sorted_numbers(labels: list[Any]) -> list[Any]:
+    """Return the labels in ascending order if all are numbers, else as they are."""
+    return sorted(labels) if all(_is_real(label) for label in labels) else labels
+
+
+def _is_real(label: Any) -> bool:
+    return isinstance(label, Real) and not isinstance(label, bool)
+
+
+def _some(labels: list[Any]) -> str:
+    """Show the first few labels, with NumPy's numbers as plain ones."""
+    shown = ", ".join(repr(getattr(label, "item", lambda x=label: x)()) for label in labels[:4])
+    return f"[{shown}{', ...' if len(labels) > 4 else ''}]"
+
+
+def count_masked(values: Any) -> int:
+    """Return how many entries of a masked array, or of a list of such arrays, are masked."""
+    if np.ma.isMaskedArray(values):
+        return int(np.ma.getmaskarray(values).sum())
+    if isinstance(values, list | tuple):  # np.asarray drops the masks of its rows too
+        return sum(count_masked(row) for row in values)
+    return 0
+
+
+def refuse_masked(values: Any, what: str) -> None:
+    """Refuse masked entries, whose hidden values NumPy's conversions would let count."""
+    count = count_masked(values)
+    if count:
+        entries = "entry" if count == 1 else "entries"
+        raise ValueError(
+            f"{what} has {count} masked {entries}, but only Y may have missing values; fill them, "
+            "for example with numpy.ma.filled(array, value), or drop the rows that hold them"
+        )
 
 
 def as_floats(Y: Any) -> Array:
     """Return a new float array in which whatever the container calls missing is NaN."""
-    if np.ma.isMaskedArray(Y):
-        return np.asarray(np.ma.filled(Y.astype(float), np.nan))
+    if np.ma.isMaskedArray(Y) or count_masked(Y):
+        return np.asarray(np.ma.filled(np.ma.array(Y, dtype=float), np.nan))
     if hasattr(Y, "to_numpy") and hasattr(Y, "columns"):
         return np.array(Y.to_numpy(dtype=float, na_value=np.nan))
     return np.array(Y, dtype=float)
@@ -176,6 +262,7 @@ def check_observations(Y: Array, *, empty_nodes: bool = False) -> tuple[Array, n
 def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
     """Turn a boolean matrix or a collection of pairs of node names into a symmetric mask."""
     m = len(names)
+    refuse_masked(pairs, what)
     if hasattr(pairs, "edges") and hasattr(pairs, "nodes"):  # a networkx graph
         pairs = list(pairs.edges)
     if hasattr(pairs, "to_numpy"):  # a DataFrame, of pairs or a matrix
@@ -232,6 +319,7 @@ def edge_cost_matrix(
         return None
     cost = np.zeros((m, m))
     if penalty is not None:
+        refuse_masked(penalty, "edge_penalty")
         cost = np.array(penalty, dtype=float)
         if cost.shape != (m, m):
             raise ValueError(f"edge_penalty is {cost.shape} but there are {m} nodes")

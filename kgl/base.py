@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kgl._docstrings import documented
 from kgl._validation import (
     align,
+    align_columns,
     as_floats,
     check_every_node,
     check_flag,
@@ -23,7 +24,9 @@ from kgl._validation import (
     check_names,
     check_observations,
     check_option,
+    count_masked,
     edge_cost_matrix,
+    refuse_masked,
 )
 from kgl.density import fit_edges, warn_if_missed
 from kgl.export import GraphExport
@@ -55,6 +58,7 @@ class Prepared:
     kernel_x: FittedKernel | None
     kernel_z: FittedKernel | None
     informed: dict[str, bool]
+    labelled: bool = False  # whether Y named its nodes
 
 
 @documented
@@ -162,7 +166,8 @@ class GraphLearner(GraphExport, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        if self.solver == "newton":
+        # other solvers are known to be less exact, but none may pass without a certificate
+        if self.solver == "newton" or not np.isfinite(self.kkt_residual_):
             warn_if_inexact(self.kkt_residual_, stacklevel=4)
 
     def _weights(self) -> tuple[float, float]:
@@ -216,7 +221,7 @@ class GraphLearner(GraphExport, BaseEstimator):
                 f"psi = {self.psi!r} and a target density were both given; psi sets the density, "
                 "so give one of them"
             )
-        if np.ma.isMaskedArray(Y):
+        if np.ma.isMaskedArray(Y) or count_masked(Y):
             Y = as_floats(Y)
         columns = getattr(Y, "columns", None)
         names = None if columns is None else check_names(columns, np.shape(Y)[1])
@@ -241,9 +246,9 @@ class GraphLearner(GraphExport, BaseEstimator):
             smoothness_scale=1.0 / n if check_flag("average", self.average) else 1.0,
             edge_cost=edge_cost_matrix(
                 names,
-                align(self.allowed_edges, given_names, "allowed_edges", square=True),
-                align(self.forbidden_edges, given_names, "forbidden_edges", square=True),
-                align(self.edge_penalty, given_names, "edge_penalty", square=True),
+                align(self.allowed_edges, given_names, "allowed_edges", size=m, square=True),
+                align(self.forbidden_edges, given_names, "forbidden_edges", size=m, square=True),
+                align(self.edge_penalty, given_names, "edge_penalty", size=m, square=True),
             ),
             tol=check_hyperparameter("tol", self.tol),
             max_iter=self.max_iter,
@@ -253,11 +258,14 @@ class GraphLearner(GraphExport, BaseEstimator):
         if options.edge_cost is not None and self.regulariser == "log-degree":
             check_every_node(np.isfinite(options.edge_cost), names)
         informed = {"x": matrix_x is not None, "z": matrix_z is not None}
-        return Prepared(data, self._spec, options, names, kernel_x, kernel_z, informed)
+        return Prepared(
+            data, self._spec, options, names, kernel_x, kernel_z, informed, columns is not None
+        )
 
     def _initial(self, m: int) -> Array | None:
         if self.init is None:
             return None
+        refuse_masked(self.init, "init")
         L = np.array(self.init, dtype=float)
         if (
             L.shape != (m, m)
@@ -299,9 +307,11 @@ class GraphLearner(GraphExport, BaseEstimator):
         if K is not None and covariates is not None:
             raise ValueError(f"both K_{side} and {side} were given; give the kernel or covariates")
         if K is not None:
-            return None, align(K, labels, f"K_{side}", square=True)
+            refuse_masked(K, given)
+            return None, align(K, labels, given, size=size, square=True)
         kernel: Kernel = as_kernel(getattr(self, f"kernel_{side}"))
-        covariates = align(covariates, labels, side)
+        refuse_masked(covariates, side)
+        covariates = align(covariates, labels, side, size=size)
         n_rows = np.shape(covariates)[0] if np.ndim(covariates) else 1
         if n_rows != size:
             what = "columns (nodes)" if side == "x" else "rows (observations)"
@@ -386,6 +396,8 @@ class GraphLearner(GraphExport, BaseEstimator):
                 f"{side}=... or K_{side}=..."
             )
         if K is not None:
+            refuse_masked(K, f"K_{side}")
+            K = align_columns(K, self._labels(side), f"K_{side}", size=own.size)
             cross = np.asarray(K, dtype=float)
             if cross.ndim != 2 or cross.shape[1] != own.size:
                 raise ValueError(
@@ -404,7 +416,15 @@ class GraphLearner(GraphExport, BaseEstimator):
                 f"the model was fitted with a precomputed K_{side}; pass the kernel between new "
                 f"and fitted {what} as K_{side}, not covariates"
             )
+        refuse_masked(covariates, side)
         return fitted.cross(covariates)
+
+    def _labels(self, side: str) -> list[Any] | None:
+        """Return the labels that the nodes or observations of the fit had, None without any."""
+        if side == "x":
+            return self.node_names_ if self._ready.labelled else None
+        unique = self._index is not None and len(set(self._index)) == len(self._index)
+        return self._index if unique else None
 
     def impute(self, Y: Any) -> Any:
         """Return a copy of the data of the fit with missing entries filled in.

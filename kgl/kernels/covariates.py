@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from kgl._validation import refuse_masked
 from kgl.kernels.matrices import FloatArray
 
 # DataFrames are recognised by what they offer (``columns``, ``dtypes``), so that the numeric core
@@ -110,6 +111,7 @@ def read_table(X: Covariates, what: str) -> Table:
     """Columns of `X`, with their names and kinds."""
     if hasattr(X, "toarray"):
         raise TypeError(f"{what} is a sparse {type(X).__name__}: pass {what}.toarray()")
+    refuse_masked(X, what)
     is_frame = hasattr(X, "columns") and hasattr(X, "dtypes")
     if is_frame or hasattr(X, "to_frame"):
         frame = X if is_frame else X.to_frame()

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from kgl._validation import refuse_masked
+
 FloatArray: TypeAlias = NDArray[np.float64]
 
 # What the size of each kernel of the models must match, for error messages.
@@ -20,6 +22,7 @@ def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[FloatArra
     """Finite square float64 copy of K, and the machine epsilon of what K was stored in."""
     if hasattr(K, "toarray"):
         raise TypeError(f"{name} is a sparse {type(K).__name__}: pass {name}.toarray()")
+    refuse_masked(K, name)
     given = np.asarray(K)
     if given.dtype.kind == "O":  # nullable pandas columns, or something that is no matrix
         try:
@@ -113,6 +116,7 @@ def check_kernel(K: Any, name: str, size: int | None = None) -> FloatArray:
 
 def check_cross(K_new: Any, n_train: int, remedy: str) -> FloatArray:
     """Finite float64 copy of a cross-kernel, of shape (n_new, n_train)."""
+    refuse_masked(K_new, "the cross-kernel")
     matrix = np.array(K_new, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[1] != n_train:
         raise ValueError(

@@ -48,14 +48,17 @@ def conjugate_gradients(
         r = rhs - product(x)
     p = r / diagonal
     size = dot(r, p)
+    lost = 0  # points whose residual is no longer a number: not to be taken for solved
     for _ in range(max_iter):
         going = size > goal
         n_going = int(np.count_nonzero(going))
         if n_going <= _SHRINK_AT * len(running):
             # copying the batch costs about an iteration, so wait until it pays
             solution[running[~going]] = x[~going]
+            lost += int(np.count_nonzero(~np.isfinite(size[~going])))
             running = running[going]
             if not n_going:
+                _warn_if_lost(lost)
                 return solution, count
             x, r, p, diagonal = x[going], r[going], p[going], diagonal[going]
             size, goal = size[going], goal[going]
@@ -76,6 +79,8 @@ def conjugate_gradients(
         p *= np.where(going, size / np.where(going, previous, 1.0), 0.0)[each]
         p += q
     solution[running] = x
+    lost += int(np.count_nonzero(~np.isfinite(size)))
+    _warn_if_lost(lost)
     left = int(np.count_nonzero(size > goal))
     if left:
         from sklearn.exceptions import ConvergenceWarning  # slow to load, so only where needed
@@ -87,3 +92,18 @@ def conjugate_gradients(
             stacklevel=2,
         )
     return solution, count
+
+
+def _warn_if_lost(lost: int) -> None:
+    """Warn of points whose residual is no number: comparisons with a tolerance pass over them."""
+    if not lost:
+        return
+    from sklearn.exceptions import ConvergenceWarning  # slow to load, so only where needed
+
+    warnings.warn(
+        f"conjugate gradients left the range of double precision for {lost} point(s), whose "
+        "signals are no solution; rescale the data, for instance to unit variance, or use a "
+        "larger lam and a smaller rho",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

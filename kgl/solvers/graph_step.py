@@ -29,6 +29,10 @@ solved at once: every array has a leading batch axis.
 The score ``s / 2`` is defined for every pair: it equals the weight of an edge and says how far a
 missing edge was from entering, so it orders edges without ties. Forbidden pairs have
 ``Z = inf`` and score ``-inf``.
+
+The log-degree problem is solved in units of its own, so its certificate is worked out afterwards
+from the weights, for the problem that was asked. Where that finds the potentials too many decades
+apart for a dual method, :mod:`kgl.solvers.interior_point` solves the problem again.
 """
 
 from __future__ import annotations
@@ -41,6 +45,7 @@ import numpy as np
 from scipy.linalg.lapack import dposv
 
 from kgl.laplacian import Array, row_sums
+from kgl.solvers.interior_point import log_degree_interior_point
 
 __all__ = ["GraphStep", "graph_step", "warn_if_inexact"]
 
@@ -52,8 +57,17 @@ _ROUNDING = 1e-10
 _MAX_HALVINGS = 60
 #: Distance to the nearest neighbour, in units of sqrt(2 psi beta), above which psi is negligible.
 _FARTHEST = 1e5
-#: Newton steps on the log-degree problem before potentials are measured from a new base.
+#: Newton steps on the log-degree problem before potentials are measured from a new base, and how
+#: often that is done: Newton converges by then or not at all.
 _RECENTRE = 40
+_MAX_BASES = 3
+#: Ratio of the distances of the most remote and the nearest node, beyond which potentials cancel
+#: so many digits that Newton is not tried.
+_WIDEST = 1e5
+#: Certificate of a log-degree graph above which the interior-point method has a try.
+_ACCURATE = 1e-9
+#: Certificate above which users are warned.
+_INEXACT = 1e-8
 
 
 @dataclass
@@ -328,17 +342,64 @@ def _line_search(problem: _Dual, point: _Point, direction: Array) -> _Point:
 
 
 def warn_if_inexact(residual: float, stacklevel: int = 3) -> None:
-    """Warn where a graph step has ended short of its usual precision."""
-    if residual > 1e-8:
-        from sklearn.exceptions import ConvergenceWarning  # slow to load, so only where needed
+    """Warn where a graph step has ended short of its usual precision, or nowhere at all."""
+    if residual <= _INEXACT:  # false for NaN, so that no certificate is no pass
+        return
+    from sklearn.exceptions import ConvergenceWarning  # slow to load, so only where needed
 
-        warnings.warn(
-            f"the graph step stopped at a relative KKT residual of {residual:.1e}; distances that "
-            "span very many decades are beyond double precision: look for outlying nodes, or for "
-            "a psi far from the scale of the data",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
+    if np.isfinite(residual):
+        cause = (
+            "distances that span very many decades are beyond double precision: look for outlying "
+            "nodes, or for a psi far from the scale of the data"
         )
+    else:
+        cause = (
+            "the graph is no solution: its numbers left the range of double precision; rescale "
+            "the data, for instance to unit variance, and choose psi for the new scale"
+        )
+    warnings.warn(
+        f"the graph step stopped at a relative KKT residual of {residual:.1e}; {cause}",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def _check_reach(nearest: Array) -> None:
+    """Refuse distances to the nearest neighbour (G, k) that are no numbers or have overflowed."""
+    if np.isfinite(nearest).all():
+        return
+    problem, node = np.argwhere(~np.isfinite(nearest))[0]
+    where = f"of node {node}" if nearest.shape[1] > 1 else "of all pairs"
+    raise ValueError(
+        f"the smallest distance {where} is {nearest[problem, node]} (problem {problem} of "
+        f"{len(nearest)}): no edge can be placed. Squares of data beyond 1e154 overflow: rescale "
+        "the data, for instance to unit variance, or lower rho; or allow an edge, if all were "
+        "forbidden"
+    )
+
+
+def _log_degree_certificate(weights: Array, Z: Array, psi: Array, barrier: float) -> Array:
+    r"""Return the relative KKT residuals of log-degree graphs, for the problem as it was asked.
+
+    From the weights alone, in the units of ``Z``: nothing of the solver's scaling, potentials or
+    stopping rule enters. An edge must satisfy :math:`Z + 4 \psi w = v_i + v_j`, a missing one
+    :math:`Z \ge v_i + v_j`, with :math:`v = \beta / d`; each pair is judged in units of its own
+    ends, as in :func:`kgl.problem.kkt_residual`.
+    """
+    residual = np.empty(len(weights))
+    off_diagonal = ~np.eye(weights.shape[-1], dtype=bool)
+    for g, (W, z) in enumerate(zip(weights, Z, strict=True)):
+        degrees = W.sum(axis=1)
+        if not (np.isfinite(W).all() and degrees.min() > 0.0):
+            residual[g] = np.inf if np.isfinite(W).all() else np.nan
+            continue
+        potential = barrier / degrees
+        allowed = np.isfinite(z) & off_diagonal
+        pair = (potential[:, None] + potential)[allowed]
+        slack = ((z[allowed] - pair) + 4.0 * psi[g] * W[allowed]) / pair
+        share = W[allowed] / np.minimum.outer(degrees, degrees)[allowed]
+        residual[g] = np.abs(np.minimum(share, slack)).max()
+    return residual
 
 
 def graph_step(
@@ -383,7 +444,9 @@ def graph_step(
         # active costs of the order of the weights, however small psi is.
         cost = Z.copy()
         cost[:, nodes, nodes] = np.inf
-        cost -= cost.reshape(n_problems, -1).min(axis=1)[:, None, None]
+        smallest = cost.reshape(n_problems, -1).min(axis=1)
+        _check_reach(smallest[:, None])
+        cost -= smallest[:, None, None]
         cost *= half_inverse[:, None, None]
         frobenius = _Frobenius(cost)
         dual = frobenius.start() if start is None else np.array(start, dtype=float)
@@ -392,19 +455,62 @@ def graph_step(
         return GraphStep(np.maximum(scores, 0.0), scores, point.dual, residual, n_steps)
     if regulariser != "log-degree":
         raise ValueError(f"unknown regulariser {regulariser!r}; use 'frobenius' or 'log-degree'")
+    return _log_degree_step(Z, 1.0 * half_inverse, barrier, start, tol, max_steps)
+
+
+def _log_degree_step(
+    Z: Array, half_inverse: Array, barrier: float, start: Array | None, tol: float, max_steps: int
+) -> GraphStep:
+    """Solve log-degree problems by Newton, those it cannot solve by an interior-point method."""
+    n_problems, m, _ = Z.shape
+    nodes = np.arange(m)
+    psi = 0.5 / half_inverse
     unit = np.sqrt(barrier * half_inverse)
     cost = Z * (half_inverse / unit)[:, None, None]
     cost[:, nodes, nodes] = np.inf
-    # Beyond this psi is so small that it no longer changes a weight in double precision; solving
-    # for the psi at which that begins keeps the Newton systems regular.
-    excess = np.maximum(np.median(cost.min(axis=-1), axis=1) / _FARTHEST, 1.0)
+    nearest = cost.min(axis=-1)
+    _check_reach(nearest)
+    closest = nearest.min(axis=1)
+    wide = nearest.max(axis=1) > _WIDEST * np.maximum(closest, 1.0)
+    # Where every node is farther than this from its neighbours, psi changes no weight by more
+    # than 1 / _FARTHEST^2; solving for the psi at which that begins keeps the Newton systems
+    # regular. Every node, hence the minimum: psi matters to near nodes however far others are.
+    excess = np.maximum(closest / _FARTHEST, 1.0)
     cost /= excess[:, None, None]
     unit = unit / excess
-    if start is None:
-        base = _log_degree_start(cost)
-    else:
-        base = np.asarray(start, dtype=float) / (unit * excess**2)[:, None]
-    n_steps = np.zeros(n_problems, dtype=int)
+    step = GraphStep(
+        np.zeros(Z.shape),
+        np.zeros(Z.shape),
+        np.zeros((n_problems, m)),
+        np.full(n_problems, np.inf),
+        np.zeros(n_problems, dtype=int),
+    )
+    if not wide.all():
+        warm = None
+        if start is not None:
+            # divided one by one here and below, since the square of a large excess overflows
+            warm = np.asarray(start, dtype=float) / (unit * excess)[:, None] / excess[:, None]
+            warm = warm[~wide]
+        slack, potential, step.n_steps[~wide] = _log_degree_newton(
+            cost[~wide], warm, tol, min(max_steps, _MAX_BASES * _RECENTRE)
+        )
+        unit, excess = unit[~wide, None, None], excess[~wide, None, None]
+        scores = 0.5 * unit * slack
+        step.weights[~wide] = np.maximum(scores, 0.0)
+        step.scores[~wide] = np.where(scores > 0.0, scores, scores * excess * excess)
+        step.dual[~wide] = potential * (unit * excess)[:, 0] * excess[:, 0]
+        step.residual[:] = _log_degree_certificate(step.weights, Z, psi, barrier)
+    for g in np.flatnonzero(~(step.residual <= _ACCURATE) & (step.n_steps < max_steps)):
+        _solve_again(step, int(g), Z[g], psi[g], barrier, max_steps - step.n_steps[g])
+    return step
+
+
+def _log_degree_newton(
+    cost: Array, base: Array | None, tol: float, max_steps: int
+) -> tuple[Array, Array, np.ndarray]:
+    """Return slacks, potentials and the number of steps, in units in which the barrier is 1."""
+    base = _log_degree_start(cost) if base is None else base
+    n_steps = np.zeros(len(cost), dtype=int)
     for taken in range(0, max_steps, _RECENTRE):
         log_degree = _LogDegree.around(cost, base)
         limit = min(_RECENTRE, max_steps - taken)
@@ -415,8 +521,23 @@ def graph_step(
         # a node far from where it started has lost its weights to cancellation: start there
         base = base + point.dual
         point.dual[:] = 0.0
-    scores = 0.5 * unit[:, None, None] * point.slack
-    weights = np.maximum(scores, 0.0)
-    scores = np.where(scores > 0.0, scores, scores * (excess**2)[:, None, None])
-    dual = (base + point.dual) * (unit * excess**2)[:, None]
-    return GraphStep(weights, scores, dual, residual, n_steps)
+    return point.slack, base + point.dual, n_steps
+
+
+def _solve_again(
+    step: GraphStep, g: int, Z: Array, psi: float, barrier: float, max_steps: int
+) -> None:
+    """Replace one log-degree solution by that of the interior-point method, if it is better."""
+    weights, n_steps = log_degree_interior_point(Z, psi, barrier, max_steps)
+    step.n_steps[g] += n_steps
+    residual = _log_degree_certificate(weights[None], Z[None], np.array([psi]), barrier)[0]
+    # a first solution that is no number, or that there is none, compares as false
+    if not np.isfinite(residual) or residual >= step.residual[g]:
+        return
+    potential = barrier / weights.sum(axis=1)
+    missing = (potential[:, None] + potential - Z) / (4.0 * psi)
+    np.fill_diagonal(missing, -np.inf)
+    step.weights[g] = weights
+    step.scores[g] = np.where(weights > 0.0, weights, np.minimum(missing, 0.0))
+    step.dual[g] = potential / (2.0 * psi)
+    step.residual[g] = residual

@@ -32,6 +32,7 @@ incomplete    :class:`RowwiseStep`     :class:`DirectStep` for few entries, else
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -50,6 +51,11 @@ _ROW_BLOCK_FLOATS = 4_000_000
 
 #: Observed entries up to which a dense system takes less time than conjugate gradients.
 _FEW_ENTRIES = 200
+#: Ratio of the smoothness and the ridge term above which ``lam I + rho L`` is no longer formed:
+#: lam would be lost beside the rounding of rho L.
+_STIFFEST = 2e12
+#: The same ratio above which even squares of rounding errors decide the graph.
+_HOPELESS = 1e26
 #: Directions of K_z up to which it is put together where the prior is no Kronecker product.
 _FEW_DIRECTIONS = 12
 
@@ -166,12 +172,76 @@ class SignalStep(ABC):
         parts, signals : bool
             Whether to work out the terms of the objective, and the signals themselves.
         """
-        return self._solve(L, lam, rho, warm, Wanted(parts, signals))
+        want = Wanted(parts, signals)
+        ratio = self._stiffness(L, lam, rho)
+        # a ratio that is not a number is one of 0 / 0 and goes the usual way
+        stiff = ratio > _STIFFEST
+        if not stiff.any():
+            return self._solve(L, lam, rho, warm, want)
+        if ratio.max() > _HOPELESS:
+            _warn_hopeless(float(ratio.max()))
+        # one such point must not cost the others of its batch their way of being solved
+        step = (StiffStep if self.data.mask is None else StiffMaskedStep)(self.data, self.spec)
+        solution = step._solve(L[stiff], lam[stiff], rho[stiff], None, want)
+        solution.warm = None
+        if stiff.all():
+            return solution
+        warm = None if warm is None else warm[~stiff]
+        rest = self._solve(L[~stiff], lam[~stiff], rho[~stiff], warm, want)
+        return _merge(stiff, solution, rest)
+
+    def _stiffness(self, L: Array, lam: Array, rho: Array) -> Array:
+        """Return how large the smoothness term is beside the ridge term: rho / lam at unit scale.
+
+        Unit scale means tr(L) = m and kernels with a mean diagonal of 1. Without a ridge term the
+        noise takes its place, as in (I + rho L)^-1.
+        """
+        kernel = self.data.K_x if self.spec.whitened else self.data.K_z
+        scale = 1.0 if kernel.is_identity else kernel.values.sum() / kernel.size
+        size = rho * np.einsum("gii->g", L) / L.shape[-1] * scale
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(size / (lam if self.spec.ridge else lam + 1.0))
 
     @abstractmethod
     def _solve(
         self, L: Array, lam: Array, rho: Array, warm: Array | None, want: Wanted
     ) -> SignalSolution: ...
+
+
+def _warn_hopeless(ratio: float) -> None:
+    from sklearn.exceptions import ConvergenceWarning  # slow to load, so only where needed
+
+    warnings.warn(
+        f"the smoothness term is {ratio:.0e} times the ridge term: beyond {_HOPELESS:.0e} the "
+        "differences between nodes are lost to rounding, and so is the graph; lower rho or raise "
+        "lam (from a ratio of about 1e12 on, signals are equal on all linked nodes anyway)",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
+
+
+def _merge(first: np.ndarray, one: SignalSolution, other: SignalSolution) -> SignalSolution:
+    """Join two parts of a batch; ``first`` says which points are those of ``one``."""
+
+    def join(a: Array | None, b: Array | None) -> Array | None:
+        if b is None:
+            return None
+        out = np.zeros((len(first), *b.shape[1:]))
+        out[~first] = b
+        if a is not None:  # a part without a warm start starts from zero
+            out[first] = a
+        return out
+
+    gram = join(one.gram, other.gram)
+    assert gram is not None
+    return SignalSolution(
+        gram,
+        join(one.fit, other.fit),
+        join(one.prior, other.prior),
+        join(one.signals, other.signals),
+        one.n_inner + other.n_inner,
+        join(one.warm, other.warm),
+    )
 
 
 def make_signal_step(data: SignalData, spec: ModelSpec, *, tol: float = 1e-12) -> SignalStep:
@@ -455,6 +525,90 @@ class CoefficientStep(_SpectralBase):
         if want.signals:
             solution.signals = fitted.swapaxes(-1, -2)
         return solution
+
+
+def _stiff_modes(data: SignalData, L: Array) -> tuple[Array, Array]:
+    r"""Return eigenvalues (G, r) and eigenvectors (G, r, r) of ``B'LB``, null ones exactly zero.
+
+    They are read off the singular values of :math:`\sqrt{w_{ij}} (b_i - b_j)`, one row an edge.
+    A singular value is known to about 1e-16 of the largest, hence its square to 1e-32, where an
+    eigenvalue of the product itself would be known to 1e-16 alone; and what is zero but for
+    rounding is set to zero, so that no rho makes a penalty of it.
+    """
+    m = L.shape[-1]
+    B = np.eye(m) if data.node_factor is None else data.node_factor
+    rank = B.shape[1]
+    rows, cols = np.triu_indices(m, 1)
+    values, vectors = np.empty((len(L), rank)), np.empty((len(L), rank, rank))
+    for g, graph in enumerate(L):
+        weights = np.maximum(-graph[rows, cols], 0.0)
+        on = weights > 0.0
+        factor = np.sqrt(weights[on])[:, None] * (B[rows[on]] - B[cols[on]])
+        if len(factor) > rank:
+            factor = np.linalg.qr(factor, mode="r")
+        padded = np.zeros((rank, rank))
+        padded[: len(factor)] = factor
+        _, singular, right = np.linalg.svd(padded)
+        singular[singular <= 8 * m * np.finfo(float).eps * singular[0]] = 0.0
+        values[g], vectors[g] = singular**2, right.T
+    return values, vectors
+
+
+class StiffStep(_SpectralBase):
+    """Complete data where rho is beyond all bounds beside lam, in the eigenbasis of the graph.
+
+    Only ratios that lie between 0 and 1 are formed. The Gram matrix is that of signals less their
+    mean over the nodes, which changes neither tr(G L) nor a distance: differences between nodes
+    are then not lost beside what the nodes have in common.
+    """
+
+    def _precisions(self, L: Array, lam: Array, rho: Array) -> tuple[Array, Array]:
+        """Return the node basis U (G, m, m) and the prior precisions (G, r, m), possibly inf."""
+        values, V = _stiff_modes(self.data, L)
+        B, z = self.data.node_factor, self._z[:, None]
+        with np.errstate(divide="ignore", over="ignore"):
+            penalty = rho[:, None] * values
+            if not self.spec.whitened:
+                return V, lam[:, None, None] / z + penalty[:, None, :]
+            penalty += lam[:, None]
+            if B is None:
+                return V, penalty[:, None, :] / z
+            # P = F F' with F = B V penalty^(-1/2), so its eigenvalues are squares too
+            U, singular, _ = np.linalg.svd(np.matmul(B, V) / np.sqrt(penalty)[:, None, :])
+            variance = np.zeros((len(L), len(B)))
+            variance[:, : singular.shape[1]] = singular**2
+            return U, 1.0 / (z * variance[:, None, :])
+
+    def _solve(
+        self, L: Array, lam: Array, rho: Array, warm: Array | None, want: Wanted
+    ) -> SignalSolution:
+        U, precision = self._precisions(L, lam, rho)
+        with np.errstate(divide="ignore"):
+            kept, lost = 1.0 / (1.0 + precision), 1.0 / (1.0 + 1.0 / precision)
+        C = np.matmul(self._coefficients, U)
+        solution = SignalSolution(np.empty(0))
+        if want.parts:
+            outside = np.sum(self.data.Y**2) - np.sum(self._coefficients**2)
+            solution.fit = dot(lost * C, lost * C) + max(outside, 0.0)
+            solution.prior = dot(lost * C, kept * C)
+        C *= kept  # the fitted signals
+        if want.signals:
+            solution.signals = np.matmul(self._Qz, np.matmul(C, U.swapaxes(-1, -2)))
+        centred = U - U.mean(axis=1, keepdims=True)
+        inner = self._gram(C)
+        solution.gram = np.matmul(centred, np.matmul(inner, centred.swapaxes(-1, -2)))
+        return solution
+
+
+class StiffMaskedStep(CoefficientStep, StiffStep):
+    """Incomplete data where rho is beyond all bounds beside lam: as :class:`StiffStep`."""
+
+    def _prior(self, L: Array, lam: Array, rho: Array) -> tuple[Array, Array]:
+        U, precision = self._precisions(L, lam, rho)
+        return U, 1.0 / precision
+
+    def _gram(self, F: Array) -> Array:
+        return super()._gram(F - F.mean(axis=-1, keepdims=True))
 
 
 class ResidualStep(_SpectralBase):

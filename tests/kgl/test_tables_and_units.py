@@ -25,8 +25,8 @@ def test_tables_are_matched_by_name_whatever_their_order() -> None:
     Y, z = data.Y.set_axis(days), data.z.set_axis(days)
     shuffled = kgl.KGL(**settings).fit(Y, x=data.x.iloc[::-1], z=z.sample(frac=1.0, random_state=0))
     np.testing.assert_array_equal(shuffled.weights_, expected.weights_)
-    # rows that nobody labelled are matched by position, whatever index a table was left with
-    leftover = data.z.set_axis(np.random.default_rng(0).permutation(20))
+    # rows that nobody labelled are matched by position, whatever index a selection left behind
+    leftover = data.z.set_axis(np.random.default_rng(0).permutation(20) + 1)
     by_position = kgl.KGL(**settings).fit(data.Y, x=data.x, z=leftover)
     np.testing.assert_array_equal(by_position.weights_, expected.weights_)
     K_x = pd.DataFrame(
