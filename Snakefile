@@ -1,50 +1,42 @@
-# The replication: data -> fit -> score -> figure, claims -> verdict.
+# The replication: data -> fit -> score -> figure, claims -> report.
 #
-#   conf/                what is run: one file per family, kind of data, model and study
-#   experiments/     what the rules do, as functions that are tested without Snakemake
-#   experiments/*.py     the scripts of the rules; experiments/figures the drawing
-#   profiles/default/    settings of Snakemake itself
-#   results/<run>/       data, fits, tables, figures, logs, benchmarks of a run
-#   figures/             the figures of the full run, tracked
+#   snakemake --cores 8                                                  the paper
+#   snakemake --cores 8 --config study=fig2                              one study of it
+#   snakemake --cores 8 --config study=fig2 'overrides=[replicates=3]'   an ablation, in its own directory
+#   snakemake --report workflow.html                                     Snakemake's page of jobs and files
 #
-#   snakemake --cores 8                                                     the paper
-#   snakemake --cores 8 --config study=fig2                                 one study of it
-#   snakemake --cores 8 --config study=fig2 'overrides=[replicates=3]'      an ablation, kept apart
-#   snakemake --report workflow.html                                        Snakemake's own page of jobs and files
+# conf/ describes what is run, experiments/ what the rules do, profiles/default how Snakemake runs.
 
 import os
 import sys
 import time
+from pathlib import Path
 
 from snakemake.logging import logger
 from snakemake.utils import min_version
 
+min_version("9.0")
 # `experiments` is not installed: this process and its jobs find it beside the Snakefile.
 sys.path.insert(0, workflow.basedir)
 os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, [workflow.basedir, os.environ.get("PYTHONPATH")])
 )
 
-from experiments.planning import make_plan
-from experiments.progress import calm, duration, note_start, watch
+from experiments import publish
+from experiments.dependencies import sources
+from experiments.io import only_run
+from experiments.plan import plan_of_config
+from experiments.progress import calm, duration, watch
 
-min_version("9.0")
-
-
-# Read only with --software-deployment-method apptainer; `make env` is the way to the environment.
-container: "docker://python:3.11-slim"
-
-
-PLAN = make_plan(config.get("study", "paper"), config.get("overrides"), config.get("run"))
+PLAN = plan_of_config(config)
 OUT = PLAN.directory
+NAME = f"{PLAN.name}{PLAN.suffix}"
+CELLS = {name: study.cells for name, study in PLAN.studies.items()}
+CLAIMS = publish.claim_tables(PLAN)
+PUBLISHED = publish.published(PLAN)
+REPORT = publish.report_files(PLAN)
 STARTED = time.time()
 print(PLAN.notice, end="", file=sys.stderr)
-config["kgl"] = {
-    "run": PLAN.run,
-    "studies": len(PLAN.studies),
-    "cells": len(PLAN.cells),
-    "overrides": " ".join(PLAN.overrides),
-}
 
 
 report: "experiments/report/workflow.rst"
@@ -59,62 +51,53 @@ wildcard_constraints:
 
 
 onstart:
-    print(
-        f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells of {', '.join(PLAN.studies)} -> {OUT}"
-    )
+    print(f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells of {', '.join(PLAN.studies)} -> {OUT}")
+    only_run("results/.running")
     calm(logger)
-    note_start(f"{OUT}/logs/started")
-    if workflow.local_exec:
-        # Snakemake looks at its queue once a second for every job started so far: after several
-        # hundred jobs that takes a core. The limit it is for is meant for clusters.
-        workflow.scheduler.job_rate_limiter = None
+    Path(OUT, "logs").mkdir(parents=True, exist_ok=True)
+    Path(OUT, "logs/started").write_text(f"{STARTED:.0f}\n")
     watch(PLAN, [path for job in workflow.dag.needrun_jobs() for path in job.output])
 
 
 onsuccess:
     print(f"[kgl] run {PLAN.run} done in {duration(time.time() - STARTED)}: {OUT}/figures")
-    if PLAN.verdict:
-        print(f"[kgl] the verdict: {PLAN.verdict['text']}; to read it: {PLAN.verdict['page']}")
+    if REPORT:
+        print(f"[kgl] the verdict: {REPORT['text']}, and as a page: {REPORT['page']}")
     print(PLAN.notice, end="")
 
 
 onerror:
     print(
-        f"[kgl] run {PLAN.run} failed after {duration(time.time() - STARTED)}; what was computed is kept:"
+        f"[kgl] run {PLAN.run} stopped after {duration(time.time() - STARTED)}; results are kept"
     )
-    print(f"[kgl] mend the cause and run the same command again. Logs: {OUT}/logs")
+    print(f"[kgl] fix the error and rerun the same command. Logs: {OUT}/logs")
 
 
 rule all:
     input:
-        expand(f"{OUT}/figures/{{study}}.{{kind}}", study=PLAN.studies, kind=["png", "pdf", "csv"]),
-        f"{OUT}/provenance/{PLAN.name}{PLAN.suffix}.json",
-        PLAN.claims,
-        list(PLAN.published),
-        # Intermediate files too: one that was removed because it was corrupt is made again, instead
-        # of a run that reports success without it.
+        expand(f"{OUT}/figures/{{study}}.{{kind}}", study=CELLS, kind=["png", "pdf", "csv"]),
+        f"{OUT}/provenance/{NAME}.json",
+        f"{OUT}/claims/{NAME}.csv" if CLAIMS else [],
+        list(PUBLISHED),
+        list(REPORT.values()),
+        # Intermediate files too: a corrupt one that was removed is made again, instead of a run
+        # that reports success without it.
         expand(f"{OUT}/data/{{dataset}}.npz", dataset=PLAN.datasets),
         expand(f"{OUT}/fits/{{cell}}.npz", cell=PLAN.cells),
-        expand(f"{OUT}/specifications/{{specification}}.parquet", specification=PLAN.specifications),
-        expand(f"{OUT}/tables/{{table}}.parquet", table=PLAN.studies),
-        list(PLAN.judged.values()),
-        list(PLAN.verdict.values()),
+        expand(f"{OUT}/specifications/{{key}}.parquet", key=PLAN.specifications),
+        expand(f"{OUT}/tables/{{table}}.parquet", table=CELLS),
+        list(CLAIMS.values()),
 
 
 rule data:
     input:
-        src=lambda w: PLAN.data_code(w.dataset),
+        src=lambda w: sources("data", PLAN.datasets[w.dataset]["make"]),
     output:
         f"{OUT}/data/{{dataset}}.npz",
     log:
         f"{OUT}/logs/data/{{dataset}}.log",
     benchmark:
         f"{OUT}/benchmarks/data/{{dataset}}.tsv"
-    retries: 1
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     params:
         spec=lambda w: PLAN.datasets[w.dataset],
     script:
@@ -124,17 +107,14 @@ rule data:
 rule fit:
     input:
         data=f"{OUT}/data/{{dataset}}.npz",
-        src=lambda w: PLAN.fit_code(f"{w.dataset}/{w.model}"),
+        src=lambda w: sources("fit", PLAN.cells[f"{w.dataset}/{w.model}"].fit["estimator"]),
     output:
         f"{OUT}/fits/{{dataset}}/{{model}}.npz",
     log:
         f"{OUT}/logs/fit/{{dataset}}/{{model}}.log",
     benchmark:
         f"{OUT}/benchmarks/fit/{{dataset}}/{{model}}.tsv"
-    retries: 1
-    threads: 1
     resources:
-        mem_mb=2000,
         runtime=60,
     params:
         spec=lambda w: PLAN.cells[f"{w.dataset}/{w.model}"].fit,
@@ -144,8 +124,8 @@ rule fit:
 
 rule score:
     input:
-        fits=lambda w: PLAN.fits(w.study),
-        src=PLAN.code("score"),
+        fits=lambda w: [f"{OUT}/fits/{cell.name}.npz" for cell in CELLS[w.study]],
+        src=sources("score"),
     output:
         f"{OUT}/tables/{{study}}.parquet",
     log:
@@ -153,32 +133,24 @@ rule score:
     benchmark:
         f"{OUT}/benchmarks/score/{{study}}.tsv"
     wildcard_constraints:
-        study="|".join(PLAN.scored) or "-",
-    retries: 1
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=10,
+        study="|".join(name for name, cells in CELLS.items() if cells) or "-",
     params:
-        labels=lambda w: PLAN.labels(w.study),
-        score=lambda w: PLAN.score(w.study),
+        labels=lambda w: [cell.labels for cell in CELLS[w.study]],
+        score=lambda w: PLAN.studies[w.study].score,
     script:
         "experiments/scripts/score.py"
 
 
 rule specification:
     input:
-        src=PLAN.specification_code(),
+        src=sources("specification", *{spec["make"] for spec in PLAN.datasets.values()}),
     output:
         f"{OUT}/specifications/{{study}}/{{specification}}.parquet",
     log:
-        f"{OUT}/logs/specifications/{{study}}/{{specification}}.log",
+        f"{OUT}/logs/specification/{{study}}/{{specification}}.log",
     benchmark:
         f"{OUT}/benchmarks/specifications/{{study}}/{{specification}}.tsv"
-    retries: 1
-    threads: 1
     resources:
-        mem_mb=2000,
         runtime=60,
     params:
         spec=lambda w: PLAN.specifications[f"{w.study}/{w.specification}"],
@@ -188,17 +160,17 @@ rule specification:
 
 rule specifications:
     input:
-        files=lambda w: PLAN.specification_files(w.study),
+        files=lambda w: [
+            f"{OUT}/specifications/{key}.parquet"
+            for key in PLAN.specifications
+            if key.startswith(f"{w.study}/")
+        ],
     output:
         f"{OUT}/tables/{{study}}.parquet",
     log:
         f"{OUT}/logs/specifications/{{study}}.log",
     wildcard_constraints:
-        study="|".join(PLAN.specification_studies) or "-",
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=5,
+        study="|".join(name for name, cells in CELLS.items() if not cells) or "-",
     params:
         specifications=lambda w: PLAN.studies[w.study].config["specifications"],
     script:
@@ -208,36 +180,26 @@ rule specifications:
 rule figure:
     input:
         table=f"{OUT}/tables/{{study}}.parquet",
-        fits=lambda w: PLAN.drawn(w.study, "fits"),
-        data=lambda w: PLAN.drawn(w.study, "data"),
-        src=lambda w: PLAN.figure_code(w.study),
+        fits=lambda w: publish.arrays(PLAN, w.study, "fits"),
+        data=lambda w: publish.arrays(PLAN, w.study, "data"),
+        src=lambda w: sources(
+            "figure", f"experiments.figures.{PLAN.studies[w.study].config['figure']}"
+        ),
     output:
         report(
             f"{OUT}/figures/{{study}}.png",
             caption="experiments/report/figure.rst",
             category="Figures",
-            subcategory=lambda w: PLAN.title(w.study),
-            labels={"shown as": "picture"},
+            subcategory=lambda w: PLAN.studies[w.study].config["title"],
         ),
-        report(
-            f"{OUT}/figures/{{study}}.csv",
-            caption="experiments/report/figure.rst",
-            category="Figures",
-            subcategory=lambda w: PLAN.title(w.study),
-            labels={"shown as": "table"},
-        ),
+        f"{OUT}/figures/{{study}}.csv",
         f"{OUT}/figures/{{study}}.pdf",
     log:
         f"{OUT}/logs/figure/{{study}}.log",
     benchmark:
         f"{OUT}/benchmarks/figure/{{study}}.tsv"
-    retries: 1
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=10,
     params:
-        study=lambda w: PLAN.figure(w.study),
+        study=lambda w: publish.drawn(PLAN, w.study),
         caption=lambda w: PLAN.studies[w.study].caption,
     script:
         "experiments/scripts/figure.py"
@@ -245,15 +207,11 @@ rule figure:
 
 rule facts:
     input:
-        src=PLAN.code("facts"),
+        src=sources("facts"),
     output:
         f"{OUT}/tables/facts-{{files}}.parquet",
     log:
-        f"{OUT}/logs/facts-{{files}}.log",
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=5,
+        f"{OUT}/logs/facts/{{files}}.log",
     params:
         about=lambda w: PLAN.facts[w.files],
     script:
@@ -262,50 +220,37 @@ rule facts:
 
 rule claims:
     input:
-        tables=list(PLAN.judged.values()),
-        src=PLAN.code("claims"),
+        tables=list(CLAIMS.values()),
+        src=sources("claims"),
     output:
-        report(f"{OUT}/claims/{{name}}.csv", category="Claims", labels={"table": "claims"}),
+        f"{OUT}/claims/{{name}}.csv",
     log:
         f"{OUT}/logs/claims/{{name}}.log",
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=5,
     params:
-        tables=PLAN.judged,
-        simulated=PLAN.ledger["simulated"],
-        labels=PLAN.ledger["labels"],
+        tables=CLAIMS,
+        simulated=publish.simulated(PLAN),
     script:
         "experiments/scripts/claims.py"
 
 
 rule summary:
     input:
-        tables=expand(f"{OUT}/tables/{{study}}.parquet", study=PLAN.studies),
-        # last, since it says how long all took
-        pictures=expand(f"{OUT}/figures/{{study}}.png", study=PLAN.studies),
+        tables=expand(f"{OUT}/tables/{{study}}.parquet", study=CELLS),
+        # last, since it records how long everything took
+        pictures=expand(f"{OUT}/figures/{{study}}.png", study=CELLS),
         facts=expand(f"{OUT}/tables/facts-{{files}}.parquet", files=PLAN.facts),
     output:
-        provenance=f"{OUT}/provenance/{PLAN.name}{PLAN.suffix}.json",
-        captions=f"{OUT}/captions/{PLAN.name}{PLAN.suffix}.json",
-        run=f"{OUT}/run/{PLAN.name}{PLAN.suffix}.json",
-        facts=f"{OUT}/facts/{PLAN.name}{PLAN.suffix}.csv",
-        cost=report(
-            f"{OUT}/jobs/{PLAN.name}{PLAN.suffix}.csv",
-            category="The run",
-            labels={"table": "jobs"},
-        ),
+        provenance=f"{OUT}/provenance/{NAME}.json",
+        captions=f"{OUT}/captions/{NAME}.json",
+        run=f"{OUT}/run/{NAME}.json",
+        facts=f"{OUT}/facts/{NAME}.csv",
+        cost=f"{OUT}/jobs/{NAME}.csv",
     log:
         f"{OUT}/logs/summary.log",
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
     params:
-        run=PLAN.record,
-        benchmarks=PLAN.benchmarks,
-        captions=PLAN.captions,
+        run=publish.record(PLAN),
+        benchmarks=publish.benchmarks(PLAN),
+        captions=publish.captions(PLAN),
         started=f"{OUT}/logs/started",
     script:
         "experiments/scripts/summary.py"
@@ -313,48 +258,35 @@ rule summary:
 
 rule example:
     input:
-        src=PLAN.code("example"),
+        src=sources("example"),
     output:
-        f"{OUT}/figures/readme_stations.png",
+        f"{OUT}/figures/{publish.EXAMPLE}",
     log:
         f"{OUT}/logs/example.log",
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=5,
     script:
         "experiments/scripts/example.py"
 
 
 rule publish:
     input:
-        list(PLAN.published.values()),
+        list(PUBLISHED.values()),
     output:
-        list(PLAN.published),
+        list(PUBLISHED),
     log:
         f"{OUT}/logs/publish.log",
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
     script:
         "experiments/scripts/publish.py"
 
 
-if PLAN.verdict:
+if REPORT:
 
     rule verdict:
         input:
-            files=list(PLAN.published),
-            src=PLAN.code("verdict"),
+            files=list(PUBLISHED),
+            src=sources("verdict"),
         output:
-            text=PLAN.verdict["text"],
-            page=report(PLAN.verdict["page"], category="Verdict", labels={"shown as": "page"}),
+            **REPORT,
         log:
             f"{OUT}/logs/verdict.log",
-        threads: 1
-        resources:
-            mem_mb=1000,
-            runtime=5,
         script:
             "experiments/scripts/verdict.py"

@@ -12,49 +12,45 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import hydra
+import pandas as pd
 from hydra.experimental.callback import Callback
 
+from experiments.cells import single_cell
 from experiments.config import GROUPS, Composed, compose
 from experiments.datasets.synthetic import build
 from experiments.fit import fit_cell
 from experiments.io import save_csv, save_table
 from experiments.lookup import ConfigError, conf_dir
-from experiments.planning import single_cell
-from experiments.registry import STANDIN
-from experiments.score import score_study, summarise
-from kgl._optional import import_optional
+from experiments.registry import METRICS, STANDIN, STANDIN_SUFFIX
+from experiments.score import score_study, summarize
 
 __all__ = ["Gather", "main", "run"]
-
-_SHOWN = ["aps", "sse", "nmi", "mse_out", "density"]
 
 
 def run(composed: Composed, directory: Path) -> float:
     """Fit the cell of a configuration, write and print its scores, return the mean APS or NMI."""
-    values = composed.values()
-    if values.get("study") is not None:
+    if composed.plain.get("study") is not None:
         study = composed.choices["study"]
         raise ConfigError(
             f"study={study} is a whole figure; run: snakemake --cores 8 --config study={study}"
         )
-    choices = composed.choices
-    cell = single_cell(values, str(choices["graph"]), str(choices["data"]), str(choices["model"]))
+    values, cell = composed.values(), single_cell(composed)
     print(f"{cell.name}: writing to {directory}")
     if cell.simulated:
         print(f"{STANDIN}: {cell.reason}")
     arrays = fit_cell(build(cell.data), cell.fit, print)
     score, folds = values["protocol"]["score"], values["protocol"]["fit"]["folds"]
     table = score_study("one-off", [(cell.labels, arrays)], {**score, "folds": folds})
-    metrics = [metric for metric in _SHOWN if metric in set(table["metric"])]
-    summary = summarise(table, metrics)
+    summary = summarize(table, [name for name in METRICS if name in set(table["metric"])])
     if cell.simulated:
         table.insert(0, "source", STANDIN)
         summary.insert(0, "source", STANDIN)
-    end = f"-{STANDIN.replace(' ', '-')}" * cell.simulated
+    end = STANDIN_SUFFIX * cell.simulated
     save_table(directory / f"table{end}.parquet", table, {"data": cell.data, "fit": cell.fit})
     save_csv(directory / f"summary{end}.csv", summary)
     print(summary[["metric", "mean", "p05", "p95", "runs"]].to_string(index=False))
-    goal = next(metric for metric in ("aps", "nmi") if metric in metrics)
+    goal = next(metric for metric in ("aps", "nmi") if metric in set(summary["metric"]))
     best = table[(table["metric"] == goal) & (table["selected_by"] == goal)]
     return float(best["value"].mean())
 
@@ -64,15 +60,14 @@ class Gather(Callback):
 
     def on_multirun_end(self, config: Any, **_: Any) -> None:
         """Write ``summary.csv`` beside the directories of the cells, and print it."""
-        pd = import_optional("pandas", "workflow", "the replication")
         directory = Path(config.hydra.sweep.dir)
         parts = [pd.read_csv(path) for path in sorted(directory.glob("*/summary*.csv"))]
         if not parts:
             return
         summary = pd.concat(parts, ignore_index=True)
         save_csv(directory / "summary.csv", summary)
+        # the keys that differ between the cells, and the scores
         keys = ["graph", "data", "m", "n", "noise", "missing", "model"]
-        # what differs between the cells, and the scores
         shown = [key for key in keys if summary[key].nunique() > 1]
         print(f"\n{len(parts)} cells: {directory / 'summary.csv'}")
         print(summary[[*shown, "metric", "mean", "p05", "p95", "runs"]].to_string(index=False))
@@ -80,7 +75,6 @@ class Gather(Callback):
 
 def main() -> None:
     """Run Hydra's command line."""
-    hydra = import_optional("hydra", "workflow", "python -m experiments")
     from hydra.core.hydra_config import HydraConfig
     from omegaconf import OmegaConf
 
@@ -88,16 +82,14 @@ def main() -> None:
         info = HydraConfig.get()
         choices = {group: info.runtime.choices.get(group) for group in GROUPS}
         plain: Any = OmegaConf.to_container(config)
-        composed = Composed(plain, choices, tuple(info.overrides.task))
-        try:
-            return run(composed, Path(info.runtime.output_dir))
-        except ConfigError as error:
-            sys.exit(f"error: {error}")
+        return run(
+            Composed(plain, choices, tuple(info.overrides.task)), Path(info.runtime.output_dir)
+        )
 
     try:
-        conf = str(conf_dir())
-        if not any(text.startswith("-") for text in sys.argv[1:]):
-            compose(sys.argv[1:]).values()  # says more than Hydra does about what is wrong
-        hydra.main(version_base="1.3", config_path=conf, config_name="config")(job)()
+        texts = [text for text in sys.argv[1:] if not text.startswith("hydra.")]
+        if not any(text.startswith("-") for text in texts):
+            compose(texts).values()  # its errors name the file, the key and the remedy
+        hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="config")(job)()
     except ConfigError as error:
         sys.exit(f"error: {error}")

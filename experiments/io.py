@@ -1,4 +1,4 @@
-"""Files: arrays and tables that are written whole or not at all, and know where they came from."""
+"""Files: written whole or not at all, with their provenance, and checked when they are read."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import json
 import os
 import platform
 import subprocess
+import sys
+import time
+import traceback
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
@@ -18,27 +21,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgl._optional import import_optional
+from experiments.lookup import ROOT
 from kgl.laplacian import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "atomic",
-    "content_hash",
-    "digest",
-    "distinct",
-    "load_arrays",
-    "load_table",
-    "provenance",
-    "save_arrays",
-    "save_csv",
-    "save_table",
-    "state_of",
-]
+    "atomic", "content_hash", "digest", "distinct", "load_arrays", "load_table", "logged",
+    "only_run", "provenance", "save_arrays", "save_csv", "save_json", "save_table", "state_of",
+]  # fmt: skip
 
-#: What counts as source: a change elsewhere does not make a result "dirty".
+_LOCKS: list[Any] = []
+#: Sources: a change elsewhere does not make a result "dirty".
 SOURCES = ("kgl", "conf", "experiments", "Snakefile")
 
 
@@ -59,7 +54,7 @@ def atomic(path: str | Path) -> Iterator[Path]:
     """Give a temporary path beside ``path``; move it there only if the block succeeds."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # the process id keeps two writers apart; the suffix stays, since writers go by it
+    # the process id separates two writers; the suffix stays, since writers go by it
     part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
     try:
         yield part
@@ -70,16 +65,12 @@ def atomic(path: str | Path) -> Iterator[Path]:
 
 @cache
 def _git() -> dict[str, Any]:
-    root = Path(__file__).resolve().parents[1]
-
     def run(*command: str) -> str | None:
         try:
-            done = subprocess.run(
-                ["git", "-C", str(root), *command], capture_output=True, text=True, check=True
-            )
+            git = ["git", "-C", str(ROOT), *command]
+            return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
         except (OSError, subprocess.CalledProcessError):
             return None
-        return done.stdout.strip()
 
     changed = run("status", "--porcelain", "--", *SOURCES)
     return {"commit": run("rev-parse", "HEAD"), "dirty": None if changed is None else bool(changed)}
@@ -100,10 +91,9 @@ def _machine() -> dict[str, Any]:
 
 
 def provenance(settings: Any) -> dict[str, Any]:
-    """Return where a result comes from: settings, code and libraries.
+    """Return the settings, code and libraries behind a result.
 
-    Neither the time nor the name of the machine is part of it: two runs of the same code on the
-    same settings give the same bytes.
+    Neither a time nor a host name is part of it: the same code and settings give the same bytes.
     """
     return {"settings": settings, "digest": digest(settings), **_git(), **_machine()}
 
@@ -131,25 +121,25 @@ def load_arrays(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-        record = json.loads(str(arrays.pop("provenance")))
+        return arrays, json.loads(str(arrays.pop("provenance")))
     except FileNotFoundError:
         raise
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"{path} is not a file of this workflow ({error}); remove it") from error
-    return arrays, record
+        raise ValueError(
+            f"{path} is not a file of this workflow ({error}); remove it and run again"
+        ) from error
 
 
 def save_table(path: str | Path, table: pd.DataFrame, settings: Any) -> None:
     """Write a table as Parquet, with its provenance in the file's metadata."""
-    pa = import_optional("pyarrow", "workflow", "the replication")
-    parquet = import_optional("pyarrow.parquet", "workflow", "the replication")
+    import pyarrow as pa
+    from pyarrow import parquet
+
     arrow = pa.Table.from_pandas(table, preserve_index=False)
     record = json.dumps(provenance(settings), sort_keys=True)
-    # A name for each column is all that readers need of pandas' own metadata. Pages have checksums,
-    # the footer has none: this one covers names, types and provenance too.
-    arrow = arrow.replace_schema_metadata(
-        {"kgl.provenance": record, "kgl.sha256": _fingerprint(arrow.to_pandas(), record)}
-    )
+    # Pages have checksums, the footer has none: this one covers names, types and provenance too.
+    stamp = _fingerprint(arrow.to_pandas(), record)
+    arrow = arrow.replace_schema_metadata({"kgl.provenance": record, "kgl.sha256": stamp})
     with atomic(path) as part:
         parquet.write_table(arrow, part, compression="zstd", write_page_checksum=True)
 
@@ -162,7 +152,8 @@ def load_table(path: str | Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     ValueError
         Where the file is not a table of this workflow, or not the one that was written.
     """
-    parquet = import_optional("pyarrow.parquet", "workflow", "the replication")
+    from pyarrow import parquet
+
     try:
         arrow = parquet.read_table(path, page_checksum_verification=True)
         table = arrow.to_pandas()
@@ -173,22 +164,19 @@ def load_table(path: str | Path) -> tuple[pd.DataFrame, dict[str, Any]]:
         raise ValueError(f"{path} cannot be read ({error}); remove it and run again") from error
     if "kgl.provenance" not in stored:
         raise ValueError(f"{path} is not a table of this workflow: it has no provenance")
-    record = stored["kgl.provenance"]
-    if stored.get("kgl.sha256") != _fingerprint(table, record):
-        raise ValueError(
-            f"{path} does not hold what was written: its checksum differs; remove it and run again"
-        )
-    return table, json.loads(record)
+    if stored.get("kgl.sha256") != _fingerprint(table, stored["kgl.provenance"]):
+        raise ValueError(f"{path} is corrupt: its checksum differs; remove it and run again")
+    return table, json.loads(stored["kgl.provenance"])
 
 
 def _fingerprint(table: pd.DataFrame, record: str) -> str:
     """Return the SHA-256 of the values, names and types of a table and of its provenance."""
-    pd = import_optional("pandas", "workflow", "the replication")
+    from pandas.util import hash_pandas_object
+
     found = hashlib.sha256(record.encode())
     for name in table.columns:
-        column = table[name]
-        found.update(f"{name} {column.dtype}".encode())
-        found.update(pd.util.hash_pandas_object(column, index=False).to_numpy().tobytes())
+        found.update(f"{name} {table[name].dtype}".encode())
+        found.update(hash_pandas_object(table[name], index=False).to_numpy().tobytes())
     return found.hexdigest()
 
 
@@ -198,6 +186,56 @@ def save_csv(path: str | Path, table: pd.DataFrame) -> None:
         table.to_csv(part, index=False, float_format="%.6g", lineterminator="\n")
 
 
+def save_json(path: str | Path, content: Any) -> None:
+    """Write a plain value to read."""
+    text = json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False)
+    with atomic(path) as part:
+        part.write_text(f"{text}\n", encoding="utf-8")
+
+
 def content_hash(table: pd.DataFrame) -> str:
-    """Return the SHA-256 of the numbers of a table, whatever made them."""
+    """Return the SHA-256 of the values of a table."""
     return hashlib.sha256(table.to_csv(index=False, lineterminator="\n").encode()).hexdigest()
+
+
+def only_run(path: str | Path) -> None:
+    """Refuse a second run in one checkout; the lock ends with the process, however it ends."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    stream = Path(path).open("a+", encoding="utf-8")  # noqa: SIM115 - open until the process ends
+    try:
+        import fcntl
+
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # not on Windows
+        return
+    except OSError:
+        stream.seek(0)
+        raise SystemExit(
+            f"error: another run is under way in this checkout (process {stream.read().strip()}); "
+            "wait until it ends, or use another checkout"
+        ) from None
+    stream.truncate(0)
+    print(os.getpid(), file=stream, flush=True)
+    _LOCKS.append(stream)
+
+
+@contextmanager
+def logged(path: str | Path) -> Iterator[Callable[[str], None]]:
+    """Give a function that writes lines to the log of a job.
+
+    An exception is written there too; its message also goes to the screen.
+    """
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    begin = time.perf_counter()
+    with Path(path).open("w", encoding="utf-8", buffering=1) as stream:
+
+        def report(line: str) -> None:
+            print(f"{time.perf_counter() - begin:7.1f} s  {line}", file=stream)
+
+        try:
+            yield report
+        except Exception as error:
+            traceback.print_exc(file=stream)
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)
+            raise
+        report("done")

@@ -1,8 +1,8 @@
-"""How far a run is and about how long it still takes.
+"""How far a run is and how long it still takes.
 
-The files of finished cells (a specification is one, here) are counted, so this works whoever makes them:
-this process, others, or a cluster. Cells are weighed by what they are expected to cost; the time
-per unit of cost is measured while the run goes on.
+Files of finished cells are counted (a specification counts as one), so it does not matter which
+process, or which machine of a cluster, makes them. Cells are weighed by their expected cost; the
+time per unit of cost is measured while the run goes on.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
 from experiments.plan import Plan
 
-__all__ = ["Progress", "calm", "duration", "note_start", "watch"]
+__all__ = ["Progress", "calm", "duration", "watch"]
 
 #: Expected cost of a specification, in the seconds of the costs of cells.
 SPECIFICATION = 75.0
@@ -31,120 +32,74 @@ def duration(seconds: float) -> str:
     >>> duration(42), duration(61), duration(605), duration(5400)
     ('42 s', '1 min 1 s', '10 min', '1 h 30 min')
     """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    if minutes < 10:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+    shown = [f"{hours} h"] * (hours > 0) + [f"{minutes} min"] * (minutes > 0)
+    if not hours and minutes < 10 and (rest or not minutes):
+        shown.append(f"{rest} s")
+    return " ".join(shown)
 
 
 class Progress:
-    """Counts the finished cells of a run.
-
-    Parameters
-    ----------
-    costs : dict
-        Expected cost of each cell, by the path of its file.
-    studies : dict
-        Paths of the cells of each study.
-    stale : set of paths
-        Cells whose files exist already and are made again.
-    clock : callable
-        Seconds; a test passes its own.
-    """
+    """Counts the finished cells of a run; files that exist but are stale are made again."""
 
     def __init__(
         self,
-        costs: Mapping[Path, float],
-        studies: Mapping[str, Sequence[Path]],
-        stale: Iterable[Path] = (),
+        plan: Plan,
+        stale: Iterable[str] = (),
+        root: Path = Path(),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.costs, self.studies, self.clock = dict(costs), dict(studies), clock
-        self.begin = clock()
-        self.before = self._stamps()
-        self.stale = set(stale)
-
-    @classmethod
-    def of(cls, plan: Plan, stale: Iterable[str] = (), root: Path = Path()) -> Progress:
-        """Return the progress of a plan, some of whose existing files are made again."""
-        paths = {n: root / plan.directory / "fits" / f"{n}.npz" for n in plan.cells}
-        costs = {paths[name]: cell.cost for name, cell in plan.cells.items()}
-        studies = {
-            name: [paths[cell.name] for cell in study.cells] for name, study in plan.studies.items()
+        out = root / plan.directory
+        self.costs = {out / f"fits/{n}.npz": cell.cost for n, cell in plan.cells.items()}
+        specifications = {n: out / f"specifications/{n}.parquet" for n in plan.specifications}
+        self.costs |= dict.fromkeys(specifications.values(), SPECIFICATION)
+        self.studies = {
+            name: [out / f"fits/{cell.name}.npz" for cell in study.cells]
+            + [path for key, path in specifications.items() if key.startswith(f"{name}/")]
+            for name, study in plan.studies.items()
         }
-        for name in plan.specification_studies:
-            studies[name] = [root / path for path in plan.specification_files(name)]
-            costs |= dict.fromkeys(studies[name], SPECIFICATION)
-        return cls(costs, studies, {root / path for path in stale})
+        self.clock, self.begin = clock, clock()
+        self.stale = {root / path for path in stale}
+        self.before = self._stamps()
 
     def _stamps(self) -> dict[Path, int]:
-        stamps = {}
+        found = {}
         for path in self.costs:
-            try:
-                stamps[path] = path.stat().st_mtime_ns
-            except FileNotFoundError:
-                continue
-        return stamps
+            with suppress(FileNotFoundError):
+                found[path] = path.stat().st_mtime_ns
+        return found
 
     def _done(self) -> set[Path]:
-        """Return the cells that are ready: there, and not the old file of one made again."""
         now = self._stamps()
-        return {p for p in now if p not in self.stale or now[p] != self.before.get(p)}
+        return {p for p, t in now.items() if p not in self.stale or t != self.before.get(p)}
 
     def line(self) -> str:
-        """Return one line: overall, what is left, and each study that is under way."""
-        now = self._done()
-        fresh = now - (self.before.keys() - self.stale)
-        total = sum(self.costs.values())
-        done = sum(self.costs[path] for path in now)
-        new = sum(self.costs[path] for path in fresh)
+        """Return one line: time, cells and share of the work done, time left, studies under way."""
+        done = self._done()
+        total, spent = sum(self.costs.values()), sum(self.costs[path] for path in done)
+        new = sum(self.costs[path] for path in done - (self.before.keys() - self.stale))
         elapsed = self.clock() - self.begin
         left = "time left not known yet"
-        if done >= total:
+        if spent >= total:
             left = "all fits done, scoring and drawing"
         elif new:
-            left = f"about {duration(elapsed * (total - done) / new)} left"
-        under_way, finished = [], 0
-        for name, paths in self.studies.items():
-            ready = sum(path in now for path in paths)
-            if ready == len(paths):
-                finished += 1
-            elif ready:
-                under_way.append(f"{name} {ready}/{len(paths)}")
-        shown = "; ".join(under_way[:4]) + ("; ..." if len(under_way) > 4 else "")
+            left = f"about {duration(elapsed * (total - spent) / new)} left"
+        counts = {name: (sum(p in done for p in paths), len(paths))
+                  for name, paths in self.studies.items()}  # fmt: skip
+        under_way = [f"{name} {k}/{n}" for name, (k, n) in counts.items() if 0 < k < n]
+        shown = "; ".join(under_way[:4] + ["..."] * (len(under_way) > 4))
         return (
-            f"[kgl] {duration(elapsed)}: {len(now)} of {len(self.costs)} cells, "
-            f"{done / total:.0%} of the work, {left} | {finished} of {len(self.studies)} studies "
-            f"fitted{': ' * bool(shown)}{shown}"
+            f"[kgl] {duration(elapsed)}: {len(done)} of {len(self.costs)} cells, "
+            f"{spent / total:.0%} of the work, {left} | {sum(k == n for k, n in counts.values())} "
+            f"of {len(counts)} studies fitted{f': {shown}' * bool(shown)}"
         )
 
 
-def watch(
-    plan: Plan, stale: Iterable[str] = (), every: float = 15.0, stream: TextIO | None = None
-) -> threading.Event:
-    """Print a line of progress now and then, from a thread that ends with the process.
-
-    Parameters
-    ----------
-    plan : Plan
-        What is made.
-    stale : iterable of str
-        Files that exist and are made again.
-    every : float
-        Seconds between lines.
-    stream : file, optional
-        Where to print; standard error by default.
-
-    Returns
-    -------
-    threading.Event
-        Set it to stop.
-    """
-    progress, stop = Progress.of(plan, stale), threading.Event()
+def watch(plan: Plan, stale: Iterable[str] = (), every: float = 15.0,
+          stream: TextIO | None = None) -> threading.Event:  # fmt: skip
+    """Print a line of progress now and then, until the event is set or the process ends."""
+    progress, stop = Progress(plan, stale), threading.Event()
 
     def run() -> None:
         while not stop.wait(every):
@@ -154,17 +109,11 @@ def watch(
     return stop
 
 
-def note_start(path: str | Path) -> None:
-    """Write down when a run began, for its record."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(f"{time.time():.0f}\n", encoding="utf-8")
-
-
 def calm(logger: logging.Logger) -> None:
     """Keep Snakemake's lines about single jobs off the screen; errors and its log file stay whole.
 
-    Several hundred jobs of a few lines each would bury the progress. ``snakemake -n`` and
-    ``--verbose`` print everything.
+    Hundreds of jobs of a few lines each would bury the progress. ``snakemake -n`` and ``--verbose``
+    print everything.
     """
     routine = {"job_info", "job_started", "job_finished", "progress", "shellcmd"}
 

@@ -1,10 +1,9 @@
-"""From fits to tables: choose a grid point for each replicate, and write one number per row.
+"""From fits to tables: select a grid point for each replicate, and write one number per row.
 
 Columns of a table: ``study, graph, data, sweep, level, m, n, noise, missing, model, replicate``,
-the criterion by which the point was chosen (``selected_by``: a metric against the truth,
-``held_out``, or ``every`` for each point of the grid where a study wants them all), the point
-(``lam, rho, psi`` and whatever else the model has), the axes on whose end it lies (``at_edge``),
-``metric`` and ``value``.
+how the point was selected (``selected_by``: a metric, which makes it oracle-tuned, or one of
+``experiments.registry.CV`` and ``ALL_POINTS``), the point (``lam, rho, psi`` and whatever else the
+model has), the axes on whose end it lies (``at_edge``), ``metric`` and ``value``.
 """
 
 from __future__ import annotations
@@ -14,45 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgl._optional import import_optional
+from experiments.registry import ALL_POINTS, CV, HYPERPARAMETERS, METRICS
 from kgl.laplacian import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CRITERIA", "EVERY", "HELD_OUT", "best_points", "score_cell", "score_study", "summarise"]
+__all__ = ["KEYS", "best_points", "score_cell", "score_study", "summarize"]
 
-#: What a grid point can be chosen by against the truth, and whether more of it is better.
-CRITERIA = {"aps": True, "sse": False, "nmi": True, "mse_out": False}
-#: A choice without the truth: observed entries are predicted from the others.
-HELD_OUT = "held_out"
-#: No choice: every point, for studies that ask for it.
-EVERY = "every"
-#: What is written for the chosen point.
-METRICS = (
-    "aps",
-    "aps_scores",
-    "sse",
-    "nmi",
-    "density",
-    "mse_in",
-    "mse_out",
-    "mse_cv",
-    "n_iter",
-    "converged",
-    "kkt_residual",
-    "top_share",
-    "uneven",
-    "density_error",
-    "size",
-    "row_spread",
-    "spread",
-    "rise",
-    "seconds",
-)
+#: Metrics that a grid point can be selected by, and whether more of it is better.
+SELECTING = {name: bool(m.higher_is_better) for name, m in METRICS.items() if m.selects}
 #: A cell of a figure, up to the model; other keys that a study sweeps over come before the model.
 KEYS = ["study", "graph", "data", "sweep", "level", "m", "n", "noise", "missing", "model"]
-AXES = ("lam", "rho", "psi")
 
 
 def best_points(
@@ -107,10 +79,10 @@ def score_cell(
     labels : dict
         What the cell is: family, kind of data, level, model.
     score : dict
-        The protocol: ``aps`` says what average precision ranks (``weights`` or ``scores``),
-        ``best`` how a point is chosen; with ``folds`` points are chosen by held-out entries too,
-        among graphs of ``cv_density`` where densities set psi; with ``points`` the rows of
-        every point follow.
+        The protocol: ``aps`` names what average precision ranks (``weights`` or ``scores``),
+        ``best`` how a point is selected; with ``folds`` points are tuned by cross-validation too,
+        among graphs of ``cv_density`` where densities set psi; with ``points`` the rows of every
+        point follow.
     """
     metrics = {"aps": arrays[f"aps_{score['aps']}"]} if "aps_weights" in arrays else {}
     metrics |= {name: arrays[name] for name in METRICS if name in arrays}
@@ -118,7 +90,7 @@ def score_cell(
     ends = _ends(axes)
     inside = -sum(ends.values(), start=np.zeros(next(iter(metrics.values())).shape[1]))
     rows = []
-    for criterion, replicates, chosen in _choices(metrics, axes, inside, score):
+    for selected_by, replicates, chosen in _selections(metrics, axes, inside, score):
         for replicate, index in zip(replicates.tolist(), chosen.tolist(), strict=True):
             point = {name: float(axes[name][index]) for name in axes}
             if "psi" in arrays:  # found for a density
@@ -126,32 +98,32 @@ def score_cell(
             edge = "+".join(name for name in ends if ends[name][index])
             for metric in metrics:
                 value = float(metrics[metric][replicate, index])
-                row = {**labels, "replicate": replicate, "selected_by": criterion}
-                row |= dict.fromkeys(AXES, np.nan) | point
+                row = {**labels, "replicate": replicate, "selected_by": selected_by}
+                row |= dict.fromkeys(HYPERPARAMETERS, np.nan) | point
                 row |= {"at_edge": edge, "metric": metric, "value": value}
                 rows.append(row)
     return rows
 
 
-def _choices(
+def _selections(
     metrics: Mapping[str, Array], axes: Mapping[str, Array], inside: Array, score: Mapping[str, Any]
 ) -> Iterable[tuple[str, np.ndarray, np.ndarray]]:
-    """Yield each criterion, the replicates that have it, and the point chosen for each."""
+    """Yield each way to select, the replicates that have it, and the point of each."""
     replicated, n_points = next(iter(metrics.values())).shape
     everywhere = np.arange(n_points)
     found = [
-        (name, metrics[name], highest) for name, highest in CRITERIA.items() if name in metrics
+        (name, metrics[name], highest) for name, highest in SELECTING.items() if name in metrics
     ]
     if score.get("folds"):
         at = np.flatnonzero(axes.get("density", np.array([])) == score["cv_density"])
         candidates = at if len(at) else everywhere
         held = metrics["mse_cv"] if "mse_cv" in metrics else np.full((1, n_points), np.nan)
         if np.isnan(held).all() and len(candidates) == 1:
-            # a model that predicts nothing, with one graph of the density that is compared
+            # a model that predicts nothing, with one graph of the density in question
             replicates = np.arange(len(next(iter(metrics.values()))))
-            yield HELD_OUT, replicates, np.full(len(replicates), candidates[0])
-        found.append((HELD_OUT, held, False))
-    for criterion, values, highest in found:
+            yield CV, replicates, np.full(len(replicates), candidates[0])
+        found.append((CV, held, False))
+    for selected_by, values, highest in found:
         # without a value where nothing was withheld, or where the model fits no signals
         usable = np.flatnonzero(~np.isnan(values).all(axis=0))
         scored = np.flatnonzero(~np.isnan(values[:, usable]).any(axis=1))
@@ -163,10 +135,10 @@ def _choices(
             best=score["best"],
             inside=inside[usable],
         )
-        yield criterion, scored, usable[chosen]
+        yield selected_by, scored, usable[chosen]
     if score.get("points"):
         for index in everywhere:
-            yield EVERY, np.arange(replicated), np.full(replicated, index)
+            yield ALL_POINTS, np.arange(replicated), np.full(replicated, index)
 
 
 def score_study(
@@ -175,7 +147,8 @@ def score_study(
     score: Mapping[str, Any],
 ) -> pd.DataFrame:
     """Return the table of a study from the labels and arrays of its cells."""
-    pd = import_optional("pandas", "workflow", "the replication")
+    import pandas as pd
+
     rows = [
         row
         for labels, arrays in cells
@@ -188,7 +161,7 @@ def score_study(
     return table[[c for c in table.columns if c not in last] + last]
 
 
-def summarise(
+def summarize(
     table: pd.DataFrame,
     metrics: Iterable[str],
     *,
@@ -197,9 +170,8 @@ def summarise(
 ) -> pd.DataFrame:
     """Mean and 5th and 95th percentile over replicates: what the figures draw.
 
-    Each metric is taken at the point that is best by itself, as the paper reports; ``density`` and
-    other metrics that choose nothing are taken where ``aps`` is best (or ``nmi``, without a graph
-    to compare with).
+    Each metric is taken at the point where it is best, as the paper reports; ``density`` and other
+    metrics that select nothing are taken where ``aps`` is best (or ``nmi``, without a true graph).
 
     Parameters
     ----------
@@ -208,18 +180,19 @@ def summarise(
     metrics : iterable of str
         Which ones, in this order.
     pool : bool
-        Whether the families of graphs are taken together.
+        Whether the families of graphs are pooled.
     selected_by : str, optional
-        One criterion for all metrics instead, such as ``held_out``.
+        One way to select for all metrics instead, such as :data:`experiments.registry.CV`.
     """
-    pd = import_optional("pandas", "workflow", "the replication")
+    import pandas as pd
+
     known = list(table.columns[: table.columns.get_loc("replicate")])
     keys = [k for k in known if not (pool and k == "graph")]
     default = "aps" if "aps" in set(table["selected_by"]) else "nmi"
     parts = []
     for metric in metrics:
-        criterion = selected_by or (metric if metric in CRITERIA else default)
-        rows = table[(table["metric"] == metric) & (table["selected_by"] == criterion)]
+        chosen = selected_by or (metric if metric in SELECTING else default)
+        rows = table[(table["metric"] == metric) & (table["selected_by"] == chosen)]
         groups = rows.groupby(keys, sort=False, dropna=False)
         part = groups["value"].agg(
             mean="mean",

@@ -1,30 +1,26 @@
-"""The specifications: the synthetic experiments in a small size, under one reading after another.
+"""The synthetic experiments in a small size, under one specification of unstated details.
 
-A *specification* is one way to read what the paper leaves open: a few overrides. All its cells are
-small, so it is one job: data are drawn, models fitted, points chosen and claims judged in one
-process, by the functions that the rules of the workflow call.
+All cells of a specification are small, so it is one job: data are drawn, models fitted, grid points
+selected and claims judged in one process, by the functions that the rules of the workflow call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from experiments.claims import judge, to_table
-from experiments.claims.hyper import h1_distance
-from experiments.claims.specifications import readings
+from experiments.claims.printed import h1_distance
+from experiments.claims.specifications import specifications
 from experiments.datasets.synthetic import build
 from experiments.fit import fit_cell
 from experiments.io import digest
-from experiments.plan import Plan
-from experiments.planning import plan_specification
+from experiments.plan import Plan, plan_specification
 from experiments.score import score_study
 from experiments.stats import MissingEvidence
-from kgl._optional import import_optional
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["judge_specification", "run_plan"]
 
@@ -43,9 +39,9 @@ def run_plan(plan: Plan, report: Report = lambda _: None) -> dict[str, pd.DataFr
         report(f"{len(fitted)}/{len(plan.cells)} {name}")
     return {
         study.name: score_study(
-            study.name, [(cell.labels, fitted[cell.name]) for cell in study.cells], plan.score(key)
+            study.name, [(cell.labels, fitted[cell.name]) for cell in study.cells], study.score
         )
-        for key, study in plan.studies.items()
+        for study in plan.studies.values()
     }
 
 
@@ -57,15 +53,12 @@ def judge_specification(
     Returns
     -------
     DataFrame
-        One row per claim: its ``verdict``, how many of its ``parts`` ``held``, and the distance of
-        the run from the values that the paper prints (``h1_distance``).
+        One row per claim: its ``verdict``, how many of its ``criteria`` ``held``, and the distance
+        of the run from the values that the paper prints (``h1_distance``).
     """
-    pd = import_optional("pandas", "workflow", "the replication")
     plan = plan_specification(collection, overrides)
     tables = run_plan(plan, report)
-    labels = plan.ledger["labels"]
-    judged = judge(r for r in readings(tables, labels["models"], labels["kinds"]) if r.default)
-    rows = to_table(judged)
+    rows = to_table(judge(one for one in specifications(tables) if one.default))
     distance = float("nan")
     with suppress(MissingEvidence):
         distance = h1_distance(tables.get("fig12"))
@@ -75,7 +68,7 @@ def judge_specification(
             "claim": claims["claim"].first(),
             "verdict": claims["verdict"].first(),
             "held": claims["holds"].sum().astype(int),
-            "parts": claims["holds"].count(),
+            "criteria": claims["holds"].count(),
             "h1_distance": distance,
         }
     ).reset_index(drop=True)

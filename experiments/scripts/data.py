@@ -1,5 +1,7 @@
-"""Snakemake script: draw one dataset."""
+"""Draw one dataset: all replicates."""
 
-from experiments.jobs import data_job
+from experiments.datasets.synthetic import build
+from experiments.io import logged, save_arrays
 
-data_job(snakemake.params.spec, snakemake.output[0], snakemake.log[0])
+with logged(snakemake.log[0]) as report:
+    save_arrays(snakemake.output[0], build(snakemake.params.spec, report), snakemake.params.spec)

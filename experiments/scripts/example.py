@@ -1,7 +1,7 @@
-"""Snakemake script: draw the README's example."""
+"""Draw the README's example."""
 
-from experiments.jobs import logged
-from experiments.lookup import resolve
+from experiments.figures.readme_example import draw
+from experiments.io import logged
 
 with logged(snakemake.log[0]) as report:
-    resolve("experiments.figures.readme_example.draw")(snakemake.output[0], report)
+    draw(snakemake.output[0], report)

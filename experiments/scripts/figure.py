@@ -1,10 +1,9 @@
-"""Snakemake script: draw the figure of one study and write its numbers beside it."""
+"""Draw the figure of one study and write its numbers beside it."""
 
-from experiments.jobs import logged
-from experiments.lookup import resolve
+from experiments.figures import draw
+from experiments.io import logged
 
 with logged(snakemake.log[0]):
-    draw = resolve("experiments.figures.draw")
     draw(
         snakemake.wildcards.study,
         snakemake.params.study,

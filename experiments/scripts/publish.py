@@ -1,10 +1,11 @@
-"""Snakemake script: copy the figures of the full run, and the tables behind them, to figures/."""
+"""Copy figures, tables and records to the gallery."""
 
 import shutil
 
-from experiments.jobs import logged
+from experiments.io import atomic, logged
 
 with logged(snakemake.log[0]) as report:
     for source, target in zip(snakemake.input, snakemake.output, strict=True):
-        shutil.copyfile(source, target)
+        with atomic(target) as part:
+            shutil.copyfile(source, part)
         report(f"{source} -> {target}")

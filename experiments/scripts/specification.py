@@ -1,5 +1,11 @@
-"""Snakemake script: the small experiments under one reading, judged."""
+"""Run the reduced experiments under one specification, and judge the claims."""
 
-from experiments.jobs import specification_job
+from experiments.io import logged, save_table
+from experiments.specifications import judge_specification
 
-specification_job(snakemake.params.spec, snakemake.output[0], snakemake.log[0])
+with logged(snakemake.log[0]) as report:
+    spec = dict(snakemake.params.spec)
+    table = judge_specification(spec["collection"], spec["overrides"], report)
+    for row in table.itertuples():
+        report(f"{row.claim}: {row.verdict} ({row.held} of {row.criteria})")
+    save_table(snakemake.output[0], table, spec)

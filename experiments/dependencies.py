@@ -1,0 +1,88 @@
+"""Which source files a job depends on: the modules that its script imports, directly or not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from experiments.lookup import ROOT, conf_dir
+
+__all__ = ["module_file", "sources"]
+
+_OWN = ("kgl", "experiments")
+
+
+def _roots() -> tuple[Path, ...]:
+    # a configuration elsewhere (KGL_CONF) names functions of this repository too
+    return tuple(dict.fromkeys((conf_dir().parent, ROOT)))
+
+
+def module_file(module: str) -> Path | None:
+    """Return the file of a module of the repository, without importing it."""
+    for root in _roots():
+        base = root.joinpath(*module.split("."))
+        for file in (base.with_suffix(".py"), base / "__init__.py"):
+            if file.is_file():
+                return file
+    return None
+
+
+def _imports(body: Iterable[ast.stmt]) -> Iterator[str]:
+    """Yield what a module imports when it is loaded; imports inside functions are left out."""
+    for node in body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Try | ast.With):
+            yield from _imports(node.body)
+
+
+@cache
+def _imported(file: Path) -> frozenset[Path]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    modules = [name for name in _imports(tree.body) if name.partition(".")[0] in _OWN]
+    # a package runs its own __init__ first
+    parents = [m[:k] for m in modules for k in range(len(m)) if m[k] == "."]
+    found = (module_file(name) for name in {*modules, *parents})
+    return frozenset(path for path in found if path is not None)
+
+
+@cache
+def _closure(files: frozenset[Path]) -> list[str]:
+    seen: set[Path] = set()
+    todo = set(files)
+    while todo:
+        seen |= todo
+        todo = {found for file in todo for found in _imported(file)} - seen
+    for root in reversed(_roots()):
+        names = [path.relative_to(root).as_posix() for path in seen if path.is_relative_to(root)]
+        if len(names) == len(seen):
+            return sorted(names)
+    return sorted(str(path) for path in seen)
+
+
+def sources(*names: str) -> list[str]:
+    """Return the files that scripts and functions depend on, relative to the repository.
+
+    Parameters
+    ----------
+    *names : str
+        Scripts by name (``fit``), functions by dotted path (``kgl.models.KGL``), or modules; what
+        lies outside the repository is left out. An edit of one of the files runs the job again.
+
+    Examples
+    --------
+    >>> "kgl/solvers/graph_step.py" in sources("fit"), "kgl/plotting.py" in sources("fit")
+    (True, False)
+    """
+    found = set()
+    for name in names:
+        module = name if "." in name else f"experiments.scripts.{name}"
+        file = module_file(module) or module_file(module.rpartition(".")[0])
+        if file is not None:
+            found.add(file)
+    return _closure(frozenset(found))

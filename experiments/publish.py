@@ -1,0 +1,114 @@
+"""What a run publishes: pictures, tables and records for ``figures/``, and its report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from experiments.claims.specifications import FACTS, STUDIES
+from experiments.io import digest
+from experiments.plan import Plan
+
+__all__ = [
+    "EXAMPLE", "arrays", "benchmarks", "captions", "claim_tables", "drawn", "published", "record",
+    "report_files", "simulated",
+]  # fmt: skip
+
+#: The picture of the README's example.
+EXAMPLE = "readme_stations.png"
+#: What is written about a run as a whole, and in which format.
+RECORDS = {"provenance": "json", "captions": "json", "run": "json", "jobs": "csv",
+           "facts": "csv", "claims": "csv"}  # fmt: skip
+
+
+def claim_tables(plan: Plan) -> dict[str, str]:
+    """Return the tables that claims are judged by; a single study is not judged."""
+    if not plan.collection:
+        return {}
+    root = f"{plan.directory}/tables"
+    tables = {s.name: f"{root}/{key}.parquet" for key, s in plan.studies.items()
+              if s.name in STUDIES}  # fmt: skip
+    facts = {f"{FACTS}-{about['files']}": key for key, about in plan.facts.items()}
+    return tables | {name: f"{root}/{FACTS}-{key}.parquet" for name, key in facts.items()}
+
+
+def simulated(plan: Plan) -> list[str]:
+    """Return the studies and tables of facts that are made from simulated data."""
+    facts = [f"{FACTS}-{a['files']}" for a in plan.facts.values() if a["source"] != "real"]
+    return [study.name for study in plan.studies.values() if study.simulated] + facts
+
+
+def arrays(plan: Plan, study: str, kind: str) -> list[str]:
+    """Return the files of arrays (``fits`` or ``data``) that a figure reads besides its table."""
+    found = plan.studies[study]
+    cells = found.cells if found.config.get("arrays") else ()
+    names = [cell.name if kind == "fits" else cell.dataset for cell in cells]
+    return [f"{plan.directory}/{kind}/{name}.npz" for name in names]
+
+
+def drawn(plan: Plan, study: str) -> dict[str, Any]:
+    """Return what a figure needs of its study."""
+    found = plan.studies[study]
+    labels = [cell.labels for cell in found.cells]
+    known = {"config": found.config, "settings": found.settings, "simulated": found.simulated}
+    return {**known, "labels": labels}
+
+
+def _gallery(plan: Plan) -> str:
+    """Return where pictures and tables are shown: ``figures/`` for the paper's own run alone."""
+    return "figures" if plan.name == plan.run == "paper" else f"{plan.directory}/gallery"
+
+
+def published(plan: Plan) -> dict[str, str]:
+    """Return the files of the gallery, from where; a single study, or overrides, have none."""
+    if not plan.collection or plan.overrides:
+        return {}
+    out = plan.directory
+    files = {f"{n}.{kind}": f"{out}/figures/{n}.{kind}" for n in plan.studies
+             for kind in ("png", "csv")}  # fmt: skip
+    # a row per replicate, so that every interval can be computed again
+    files |= {f"{n}.parquet": f"{out}/tables/{n}.parquet" for n in plan.studies}
+    files[EXAMPLE] = f"{out}/figures/{EXAMPLE}"
+    absent = {"claims": not claim_tables(plan), "facts": not plan.facts}
+    for kind, end in RECORDS.items():
+        if not absent.get(kind):
+            files[f"{kind}{plan.suffix}.{end}"] = f"{out}/{kind}/{plan.name}{plan.suffix}.{end}"
+    return {f"{_gallery(plan)}/{name}": source for name, source in files.items()}
+
+
+def report_files(plan: Plan) -> dict[str, str]:
+    """Return where the report is written: a text, tracked for the paper's own run, and a page."""
+    if not published(plan) or not claim_tables(plan):
+        return {}
+    tracked = _gallery(plan) == "figures" and not plan.suffix
+    text = "REPLICATION.md" if tracked else f"{plan.directory}/REPLICATION{plan.suffix}.md"
+    return {"text": text, "page": f"{plan.directory}/report{plan.suffix}.html"}
+
+
+def captions(plan: Plan) -> dict[str, dict[str, Any]]:
+    """Return title, caption and number in the paper of every figure."""
+    return {
+        s.name: {"title": s.config["title"], "caption": s.caption, "figure": s.number}
+        for s in plan.studies.values()
+    }
+
+
+def record(plan: Plan) -> dict[str, Any]:
+    """Return what the run is, for its provenance."""
+    cells = {name: digest([cell.data, cell.fit]) for name, cell in plan.cells.items()}
+    found = {"name": plan.run, "overrides": list(plan.overrides), "cells": digest(cells)}
+    drawn = [s.settings["protocol"] for s in plan.studies.values() if s.settings.get("alpha")]
+    if drawn:  # a study may have settings that differ: the protocol that most of them share
+        found["protocol"] = max(drawn, key=drawn.count)
+    return found | ({"specifications": digest(plan.specifications)} if plan.specifications else {})
+
+
+def benchmarks(plan: Plan) -> dict[str, list[str]]:
+    """Return benchmark files by kind of job; fits by kind of study, since they cost the most."""
+    root = f"{plan.directory}/benchmarks"
+    files = {"data": [f"{root}/data/{name}.tsv" for name in plan.datasets]}
+    for cell in plan.cells.values():
+        kind = f"fit {cell.model}, {cell.labels['data']}, {cell.labels['sweep']}"
+        files.setdefault(kind, []).append(f"{root}/fit/{cell.name}.tsv")
+    files["specification"] = [f"{root}/specifications/{n}.tsv" for n in plan.specifications]
+    files["score"] = [f"{root}/score/{n}.tsv" for n, s in plan.studies.items() if s.cells]
+    return files
