@@ -15,13 +15,11 @@ from experiments.io import (
     load_arrays,
     load_table,
     save_arrays,
-    save_csv,
     save_table,
     state_of,
 )
 
 __all__ = [
-    "claims_job",
     "data_job",
     "facts_job",
     "fit_job",
@@ -107,7 +105,7 @@ def specification_job(spec: Mapping[str, Any], output: str, log: str) -> None:
     with logged(log) as report:
         table = judge_specification(spec["collection"], spec["overrides"], report)
         for row in table.itertuples():
-            report(f"{row.claim}: {row.verdict} ({row.held} of {row.parts})")
+            report(f"{row.claim}: {row.verdict} ({row.held} of {row.criteria})")
         save_table(output, table, dict(spec))
 
 
@@ -121,12 +119,12 @@ def specifications_job(
         loaded = [load_table(path) for path in files]
         parts = []
         for (name, about), (table, _) in zip(specifications.items(), loaded, strict=True):
-            known = {"reading": name, "setting": about["setting"], "change": about["change"]}
+            known = {"specification": name, "setting": about["setting"], "change": about["change"]}
             base = about.get("base", next(iter(specifications)))
             parts.append(table.assign(**known, default=not about["overrides"], base=base))
             report(f"{name}: {(table['verdict'] == 'reproduced').sum()} reproduced")
         table = pd.concat(parts, ignore_index=True)
-        first = ["reading", "setting", "change", "default", "base"]
+        first = ["specification", "setting", "change", "default", "base"]
         made_by = distinct([state_of(record) for _, record in loaded])
         settings = {
             "specifications": {k: dict(v) for k, v in specifications.items()},
@@ -146,29 +144,6 @@ def facts_job(files: str, source: str, output: str, log: str) -> None:
         for row in rows:
             report(f"{row['files']} ({row['source']}): {row['quantity']} = {row['value']:g}")
         save_table(output, pd.DataFrame(rows), {"files": files, "source": source})
-
-
-def claims_job(
-    tables: Mapping[str, str],
-    simulated: Sequence[str],
-    labels: Mapping[str, Mapping[str, str]],
-    output: str,
-    log: str,
-) -> None:
-    """Judge the claims from the tables of a run; those made from simulated data are left out."""
-    from experiments.claims import judge, to_table
-    from experiments.claims.specifications import readings
-
-    with logged(log) as report:
-        found = {
-            name: None if name in simulated else load_table(path)[0]
-            for name, path in tables.items()
-        }
-        judged = judge(readings(found, labels["models"], labels["kinds"]))
-        for one in judged:
-            if one.reading.default:
-                report(f"{one.claim.name}: {one.verdict}. {one.claim.statement}")
-        save_csv(output, to_table(judged))
 
 
 def _name(path: str | Path) -> str:

@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from experiments.claims import judge, to_table
-from experiments.claims.hyper import h1_distance
-from experiments.claims.specifications import readings
+from experiments.claims.printed import h1_distance
+from experiments.claims.specifications import specifications
 from experiments.datasets.synthetic import build
 from experiments.fit import fit_cell
 from experiments.io import digest
@@ -57,14 +57,13 @@ def judge_specification(
     Returns
     -------
     DataFrame
-        One row per claim: its ``verdict``, how many of its ``parts`` ``held``, and the distance of
+        One row per claim: its ``verdict``, how many of its ``criteria`` ``held``, and the distance of
         the run from the values that the paper prints (``h1_distance``).
     """
     pd = import_optional("pandas", "workflow", "the replication")
     plan = plan_specification(collection, overrides)
     tables = run_plan(plan, report)
-    labels = plan.ledger["labels"]
-    judged = judge(r for r in readings(tables, labels["models"], labels["kinds"]) if r.default)
+    judged = judge(one for one in specifications(tables) if one.default)
     rows = to_table(judged)
     distance = float("nan")
     with suppress(MissingEvidence):
@@ -75,7 +74,7 @@ def judge_specification(
             "claim": claims["claim"].first(),
             "verdict": claims["verdict"].first(),
             "held": claims["holds"].sum().astype(int),
-            "parts": claims["holds"].count(),
+            "criteria": claims["holds"].count(),
             "h1_distance": distance,
         }
     ).reset_index(drop=True)
