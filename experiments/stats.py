@@ -1,4 +1,4 @@
-"""Intervals: of a mean, of the difference of two samples."""
+"""Intervals of a mean and of the difference of two samples."""
 
 from __future__ import annotations
 

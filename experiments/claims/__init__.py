@@ -1,23 +1,33 @@
 """Claims of the paper as code over the tables of a run."""
 
 from experiments.claims.algorithm import ALGORITHM
-from experiments.claims.evidence import Evidence, Part
+from experiments.claims.evidence import Evidence
 from experiments.claims.hyper import HYPER
-from experiments.claims.ledger import VERDICTS, Claim, Reading, judge, to_table, verdict
+from experiments.claims.ledger import (
+    Claim,
+    Criterion,
+    Judgement,
+    Specification,
+    from_table,
+    judge,
+    to_table,
+)
+from experiments.claims.missing import COMPLETION, MISSING
+from experiments.claims.noise import NOISE
 from experiments.claims.real import SUSHI, SWISS
-from experiments.claims.synthetic import SYNTHETIC
+from experiments.claims.sizes import SIZES
 
 __all__ = [
     "ALL",
-    "VERDICTS",
     "Claim",
+    "Criterion",
     "Evidence",
-    "Part",
-    "Reading",
+    "Judgement",
+    "Specification",
+    "from_table",
     "judge",
     "to_table",
-    "verdict",
 ]
 
 #: All claims: noise, missing entries, completion, sizes, hyperparameters, algorithm, real data.
-ALL = (*SYNTHETIC, *HYPER, *ALGORITHM, *SWISS, *SUSHI)
+ALL = (*NOISE, *MISSING, *COMPLETION, *SIZES, *HYPER, *ALGORITHM, *SWISS, *SUSHI)

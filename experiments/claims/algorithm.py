@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.claims.evidence import Part, inside
-from experiments.claims.ledger import Claim
-from experiments.claims.points import RUNS, Tables, every, point
+from experiments.claims.criteria import inside
+from experiments.claims.grid_scores import RUNS, Tables, by_run, grid_rows
+from experiments.claims.ledger import Claim, Criterion
 from experiments.stats import MissingEvidence
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ALGORITHM", "FIGURES", "operations"]
 
-#: Studies whose chosen fits of KGL are asked about, besides every fit of one study.
+#: Studies whose oracle-tuned fits of KGL are counted, besides every fit of one study.
 FIGURES = ("fig2", "fig8", "fig9", "fig3", "fig10", "fig11", "convergence")
 #: "10 iterations or less", of nearly all fits: the paper says that its results "suggest" it.
 ITERATIONS, NEARLY_ALL = 10, 0.95
@@ -45,52 +45,52 @@ def _slowest(rows: pd.DataFrame) -> str:
     return f"longer in {late.max():.0%} of fits at {at}"
 
 
-def _a1(tables: Tables) -> list[Part]:
+def _a1(tables: Tables) -> list[Criterion]:
     import pandas as pd
 
     metrics = ["n_iter", "converged"]
-    rows = every(tables.get("convergence"), metrics)
+    rows = grid_rows(tables.get("convergence"), metrics)
     text = f"more than {NEARLY_ALL:.0%} of fits".replace("%", " %")
     text += f" meet the tolerance within {ITERATIONS} iterations"
-    parts = []
+    criteria = []
     for name, some in _by_missing(rows).items():
         n_iter = some.loc[some["metric"] == "n_iter", "value"]
         note = f"median {n_iter.median():g}, greatest {n_iter.max():g}; {_slowest(some)}"
-        parts.append(
+        criteria.append(
             inside(f"{text}: every point, {name}", _within(some), above=NEARLY_ALL, note=note)
         )
     chosen = []
     for study in FIGURES:
         table = tables.get(study)
         if table is not None and (table["selected_by"] == "aps").any():
-            chosen.append(every(table, metrics, selected_by="aps"))
+            chosen.append(grid_rows(table, metrics, selected_by="aps"))
     if chosen:
         rows = pd.concat(chosen)
         note = f"{(rows['metric'] == 'n_iter').sum()} fits"
-        parts.append(
+        criteria.append(
             inside(f"{text}: where APS is best", _within(rows), above=NEARLY_ALL, note=note)
         )
-    return parts
+    return criteria
 
 
 def _by_missing(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    parts = {
+    criteria = {
         "nothing missing": rows[rows["missing"] == 0],
         "some missing": rows[rows["missing"] > 0],
     }
-    return {name: part for name, part in parts.items() if len(part)}
+    return {name: part for name, part in criteria.items() if len(part)}
 
 
-def _a2(tables: Tables) -> list[Part]:
-    rows = every(tables.get("convergence"), ["rise"])
-    parts = []
+def _a2(tables: Tables) -> list[Criterion]:
+    rows = grid_rows(tables.get("convergence"), ["rise"])
+    criteria = []
     for name, some in _by_missing(rows).items():
         worst = some.groupby(RUNS)["value"].max()
         text = f"the objective never rises by more than {ROUNDING:g} of its first value: {name}"
         top = float(worst.max())
         note = f"greatest rise of {len(some)} fits"
-        parts.append(Part(text, top, top, top, top <= ROUNDING, note))
-    return parts
+        criteria.append(Criterion(text, top, top, top, top <= ROUNDING, note))
+    return criteria
 
 
 def operations(m: float, n: float) -> float:
@@ -104,11 +104,11 @@ def operations(m: float, n: float) -> float:
     return n**3 + m**3 + n * m**2 + n**2 * m
 
 
-def _a3(tables: Tables) -> list[Part]:
-    table = point(tables.get("cost"), "seconds", ["m", "n"])
+def _a3(tables: Tables) -> list[Criterion]:
+    table = by_run(tables.get("cost"), "seconds", ["m", "n"])
     sizes = [(float(size[0]), float(size[1])) for size in table.columns]
     seconds = dict(zip(sizes, np.log(table.to_numpy()).T, strict=True))
-    parts = []
+    criteria = []
     for axis, name in enumerate("mn"):
         line = _longest(sizes, axis)
         exponents = {
@@ -120,12 +120,12 @@ def _a3(tables: Tables) -> list[Part]:
         note = "all steps: " + ", ".join(f"{x.mean():.2f}" for x in exponents.values())
         where = f"from {name} = {a[axis]:g} to {b[axis]:g} with {other} = {a[1 - axis]:g}"
         # an order of growth is a bound from above: to grow more slowly is no contradiction
-        part = inside(
+        criterion = inside(
             f"the exponent of time is less than {expected:.2f} + {FASTER:g} in {name} {where}",
             exponents[a, b], below=float(expected) + FASTER, note=note,
         )  # fmt: skip
-        parts.append(replace(part, timed=True))
-    return parts
+        criteria.append(replace(criterion, timed=True))
+    return criteria
 
 
 def _longest(sizes: list[tuple[float, float]], axis: int) -> list[tuple[float, float]]:

@@ -1,7 +1,7 @@
-"""Why a claim is not reproduced, as far as we can tell: the evidence is worked out from readings.
+"""Likely causes of verdicts other than *reproduced*.
 
-A cause is a judgement and is written by hand; the verdicts and figures that speak for it are looked
-up where it is printed (:mod:`experiments.report`), so they cannot go stale.
+A cause is a judgement and is written by hand. The verdicts and numbers that support it are looked
+up in the tables where it is printed (:mod:`experiments.report`), so they cannot go stale.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["CAUSES", "Cause", "Seen"]
 
 @dataclass(frozen=True)
 class Seen:
-    """A figure of a published table that speaks for a cause.
+    """A number of a published table that supports a cause.
 
     Attributes
     ----------
@@ -37,17 +37,19 @@ class Cause:
 
     Attributes
     ----------
+    short : str
+        In a few words.
     text : str
-        The cause, in one or two sentences.
-    readings : tuple of str
-        Readings, as they are named in ``claims.csv`` or ``specifications.csv``, whose verdicts on the
-        claim are the evidence. None: it is said which of all readings change the verdict.
+        In a few sentences.
+    specifications : tuple of str
+        Ids of ``claims.csv`` or ``specifications.csv`` whose verdicts on the claim are evidence.
     seen : tuple of Seen
-        Figures of other tables that speak for it.
+        Numbers of other tables that support it.
     """
 
+    short: str
     text: str
-    readings: tuple[str, ...] = ()
+    specifications: tuple[str, ...] = ()
     seen: tuple[Seen, ...] = ()
 
 
@@ -55,74 +57,78 @@ def _aps(text: str, study: str, **where: str | float) -> Seen:
     return Seen(text, study, {"metric": "aps", **where})
 
 
+def _rounded(text: str, model: str, decimals: int) -> Seen:
+    return Seen(
+        text, "precision", {"graph": "sbm", "psi": 0.1, "model": model, "decimals": decimals}
+    )
+
+
 _VARIANCE = ("unit-variance", "unit-variance-alpha10")
-_KZ: dict[str, str | float] = {"data": "custom_kernel_dependent", "model": "kgl"}
+_KZ: dict[str, str | float] = {"data": "custom_kernel_dependent"}
 _NOISE: dict[str, str | float] = {"graph": "sbm", "data": "pure_noise"}
 _FIRST: dict[str, str | float] = {"graph": "sbm", "level": 0.0}
+_KGLN_ON_NOISE = _aps("APS of KGL-N (SBM) on pure noise", "control_noise", model="kgln", **_NOISE)
 
 #: By claim.
 CAUSES: dict[str, Cause] = {
     "N2": Cause(
-        "With alpha = 100 the signals have a variance of about 0.06, so that noise of variance "
-        "0.25 already hides them: GL and GL-2step fall below 0.5, not above it. Scaled to variance "
-        "1 they fall later. That KGL-N falls slowly says little: it does as well on noise alone.",
+        "signals of variance 0.06 are hidden by the first noise level",
+        "With alpha = 100 the signals have a variance of about 0.06, so noise of variance 0.25 "
+        "already hides them: GL and GL-2step fall below 0.5, not above it. Signals of variance 1 "
+        "make them fall later. KGL-N falls slowly because it takes the graph from K_x: it does as "
+        "well on pure noise.",
         _VARIANCE,
         (
             _aps("APS of GL (SBM) without noise", "fig2", model="gl", **_FIRST),
             _aps("at a noise of 0.25", "fig2", model="gl", graph="sbm", level=0.25),
             _aps("at 0.5", "fig2", model="gl", graph="sbm", level=0.5),
-            _aps("APS of KGL-N (SBM) on noise alone", "control_noise", model="kgln", **_NOISE),
+            _KGLN_ON_NOISE,
         ),
     ),
     "N5": Cause(
-        "Its error is low, its precision is not high: KGL finds the graph in K_x rather than in "
-        "the signals, and an observation kernel makes it worse at that. Told that observations are "
-        "independent it comes out higher.",
+        "K_z makes KGL worse at using K_x",
+        "The error of KGL is low, but its precision is not high: KGL finds the graph in K_x rather "
+        "than in the signals, and an observation kernel makes it worse at that. With K_z = I it "
+        "scores higher.",
         ("n300", "half-bandwidth", "literal-bandwidth", *_VARIANCE),
         (
-            _aps("APS of KGL with the true K_z", "control_kz", level="1", **_KZ),
-            _aps("with K_z = I", "control_kz", level="identity", **_KZ),
+            _aps("APS of KGL with the true K_z", "control_kz", level="1", model="kgl", **_KZ),
+            _aps("with K_z = I", "control_kz", level="identity", model="kgl", **_KZ),
         ),
     ),
     "N6": Cause(
-        "KGL-O has the signals alone, whose variance of about 0.06 noise exceeds from the second "
-        "level on; KGL has the graph in K_x. So the two are close without noise only.",
+        "KGL-O has the signals alone, and noise hides them",
+        "KGL-O has the signals alone. Their variance is about 0.06, less than that of the noise "
+        "from the second level on. KGL has the graph in K_x. The two are close only without noise.",
         _VARIANCE,
         (
             _aps("APS of KGL-O (SBM) without noise", "fig2", model="kglo", **_FIRST),
             _aps("of KGL", "fig2", model="kgl", **_FIRST),
             _aps("of KGL-O at a noise of 0.25", "fig2", model="kglo", graph="sbm", level=0.25),
-            _aps(
-                "of KGL on noise alone",
-                "control_noise",
-                model="kgl",
-                graph="sbm",
-                data="pure_noise_dependent",
-            ),
+            _aps("of KGL on pure noise", "control_noise", model="kgl", graph="sbm",
+                 data="pure_noise_dependent"),
         ),
     ),
     "N7": Cause(
-        "Without noise the statement holds. With it neither model has the graph to find (see N6), "
-        "and where both guess none is ahead of the other.",
+        "with noise both models are near chance",
+        "Without noise the claim holds. With noise neither model can find the graph (see N6), and "
+        "near chance neither is ahead of the other.",
         _VARIANCE,
     ),
     "N8": Cause(
-        "K_x tells as much of a BA graph as of the others: KGL-N is slightly behind there, for KGL "
-        "the difference is within its interval. And KGL-O is not ahead of KGL-Agnostic where noise "
-        "hides the signals (N6).",
+        "K_x is as informative about BA graphs",
+        "K_x is as informative about a BA graph as about the others: KGL-N is slightly worse "
+        "there, for KGL the difference is within its interval. KGL-O is not ahead of KGL-Agnostic "
+        "where noise hides the signals (N6).",
         ("attachment4", *_VARIANCE),
         (
-            _aps(
-                "APS of K_x alone, BA",
-                "control_noise",
-                model="kernel",
-                graph="ba",
-                data="independent",
-            ),
+            _aps("APS of K_x alone, BA", "control_noise", model="kernel", graph="ba",
+                 data="independent"),
             _aps("SBM", "control_noise", model="kernel", graph="sbm", data="independent"),
         ),
     ),
     "M2": Cause(
+        "100 weak observations are too few for GL",
         "GL and GL-2step do fall steeply and stay below KGL-N, but a hundred observations of weak "
         "signals do not give them a high precision even with nothing missing.",
         ("n300", "alpha10", *_VARIANCE),
@@ -132,145 +138,130 @@ CAUSES: dict[str, Cause] = {
         ),
     ),
     "M3": Cause(
-        "KGL-N loses less than the paper says: with K_x made from the graph it needs hardly any "
-        "entries, and does as well on noise alone.",
+        "with K_x from the graph KGL-N needs few entries",
+        "KGL-N loses less than the paper states: with K_x made from the graph it needs hardly any "
+        "entries, and it does as well on pure noise.",
         ("alpha10", "n50"),
-        (_aps("APS of KGL-N (SBM) on noise alone", "control_noise", model="kgln", **_NOISE),),
+        (_KGLN_ON_NOISE,),
     ),
     "M4": Cause(
+        "without K_x the models lose with the entries",
         "KGL is flat, since it has the graph in K_x. KGL-O and KGL-Agnostic have the signals alone "
         "and lose with them.",
         ("n300", *_VARIANCE),
     ),
     "M6": Cause(
-        "Without K_x, a hundred dependent observations are worth few independent ones: KGL-O comes "
-        "to about 0.5 with nothing missing and falls below it as entries go.",
+        "100 dependent observations are too few",
+        "Without K_x, a hundred dependent observations are worth few independent ones: KGL-O "
+        "reaches about 0.5 with nothing missing and falls below it as entries go missing.",
         ("n300", *_VARIANCE),
         (_aps("APS of KGL-O (SBM), nothing missing", "fig3", model="kglo", **_FIRST),),
     ),
     "M7": Cause(
-        "With mild noise the whitened smoothness of KGL-O amplifies directions of K_z that hold "
+        "whitening by K_z amplifies noise",
+        "At sigma^2 = 0.01 the whitened smoothness of KGL-O amplifies directions of K_z that hold "
         "hardly any signal, which costs as much as its correct form brings. Stronger signals "
         "favour KGL-O.",
         _VARIANCE,
         (
-            _aps(
-                "APS of KGL-O with the true K_z",
-                "control_kz",
-                level="1",
-                data="custom_kernel_dependent",
-                model="kglo",
-            ),
-            _aps(
-                "of KGL-Agnostic",
-                "control_kz",
-                level="1",
-                data="custom_kernel_dependent",
-                model="kglagnostic",
-            ),
+            _aps("APS of KGL-O with the true K_z", "control_kz", level="1", model="kglo", **_KZ),
+            _aps("of KGL-Agnostic", "control_kz", level="1", model="kglagnostic", **_KZ),
         ),
     ),
     "Y1": Cause(
-        "The proposed models are ahead but for KGL-O; what fails is 'far', taken to be less than "
-        "half: KGL-N comes to about half of GL-2step's error. With dependent data KGL-Agnostic "
+        "half the error, not far less; K_z alone predicts well",
+        "The proposed models are ahead except KGL-O. What fails is 'much smaller', read as less "
+        "than half: KGL-N has about half of GL-2step's error. With dependent data KGL-Agnostic "
         "predicts nearly as well, since K_z alone determines most of what is withheld, and the "
         "noise of variance 0.01 is an error that no model can avoid.",
         ("unit-variance", "n300", "literal-bandwidth"),
     ),
     "S1": Cause(
+        "100 dependent observations are worth fewer",
         "With a time kernel of the median distance, a hundred observations are worth far fewer "
-        "independent ones, and KGL stays below 0.8. Independent observations of that number, or "
-        "KGL-N on these, reach it.",
+        "independent ones, and KGL stays below 0.8. As many independent observations, or KGL-N on "
+        "these, reach it.",
         ("half-bandwidth", "literal-bandwidth", "unit-variance"),
         (
-            _aps(
-                "APS of KGL with K_z = I on the same data (SBM)",
-                "control_kz",
-                level="identity",
-                **_KZ,
-            ),
+            _aps("APS of KGL with K_z = I on the same data (SBM)", "control_kz", level="identity",
+                 model="kgl", **_KZ),
         ),
     ),
     "S2": Cause(
-        "Precision rises so slowly with n that from 20 nodes on a high one lies beyond the 300 "
-        "observations tried: how the number that is needed grows cannot be told.",
+        "a high APS needs more than the 300 observations tried",
+        "Precision rises so slowly with n that from 20 nodes on a high one needs more than the 300 "
+        "observations tried: the growth of that number cannot be estimated.",
         ("alpha1000", "unit-variance", "half-bandwidth"),
     ),
     "S3": Cause(
+        "the spread is that of graphs, not of observations",
         "The spread comes mostly from graphs, which differ from replicate to replicate, and not "
-        "from the observations: more of them leave it.",
+        "from the observations: more of them do not reduce it.",
         ("n300", "four-blocks", "connected"),
     ),
     "H1": Cause(
+        "psi = 0.1: the printed weights were probably rounded",
         "Most of the distance is the column of psi = 0.1, where weights differ by about 1e-5. "
         "CVXPY with its own tolerances keeps their order; rounding to four to six decimals does "
-        "not, and gives about what is printed. So the printed graphs were probably rounded, or "
-        "found with errors of that size. The settings behind the figure are not known.",
+        "not, and gives about the printed values. So the printed graphs were probably rounded, or "
+        "found with errors of that size. The settings behind the figure are not stated.",
         ("decimals5", "decimals4", "alpha1000-n300-summed", "cvxpy"),
         (
-            Seen(
-                "APS at psi = 0.1, SBM, exact",
-                "precision",
-                {"graph": "sbm", "psi": 0.1, "model": "kgl", "decimals": 15},
-            ),
-            Seen(
-                "rounded to five decimals",
-                "precision",
-                {"graph": "sbm", "psi": 0.1, "model": "kgl", "decimals": 5},
-            ),
-            Seen(
-                "by CVXPY with OSQP",
-                "precision",
-                {"graph": "sbm", "psi": 0.1, "model": "kgl_osqp", "decimals": 15},
-            ),
+            _rounded("APS at psi = 0.1, SBM, exact", "kgl", 15),
+            _rounded("rounded to five decimals", "kgl", 5),
+            _rounded("by CVXPY with OSQP", "kgl_osqp", 15),
         ),
     ),
     "H3": Cause(
+        "ties at zero favour graphs that are too dense",
         "Average precision ranks pairs, and weights of zero are tied: graphs that are denser than "
-        "the truth rank more of its edges. By untied scores the loss at the true density is small.",
-        ("APS of untied scores, at the same points", "untied-scores"),
+        "the ground truth rank more of its edges. By untied scores the loss at the true density is "
+        "small.",
+        ("untied_scores", "untied-scores"),
     ),
     "H6": Cause(
-        "tr(K_z^-1 Y L Y') is zero for every matrix of constant rows, whatever the invertible K_z "
-        "is: nothing makes rows equal to each other. The statement about K_z = I holds, the other "
-        "cannot be so.",
+        "the statement about K_z other than I cannot hold",
+        "tr(K_z^-1 Y L Y') is zero for every matrix of constant rows, for any invertible K_z: "
+        "nothing makes rows equal to each other. The statement about K_z = I holds, the other "
+        "cannot.",
     ),
     "H7": Cause(
-        "The error is least at a smaller lam than the precision: signals of variance 0.06 with "
-        "mild noise are best predicted with little smoothing, while a larger lam leans on K_x, "
-        "which holds the graph.",
+        "prediction needs less smoothing than the graph",
+        "The error is least at a smaller lam than the precision: signals of variance 0.06 at "
+        "sigma^2 = 0.01 are best predicted with little smoothing, while a larger lam puts more "
+        "weight on K_x, which holds the graph.",
         _VARIANCE,
     ),
     "W1": Cause(
-        "The truth is the graph that GL learns from all months, so that with little missing the "
+        "the ground truth is a graph that GL learned",
+        "The ground truth is the graph that GL learns from all months. With little missing the "
         "models that see temperatures alone are near it, and altitude draws KGL and KGL-N away "
         "from it.",
-        ("fewer runs: altitude in metres", "fewer runs: each station keeps a month"),
+        ("swiss_metres", "swiss_keep_one"),
     ),
     "W2": Cause(
-        "Three months are hardly dependent under their kernel, so that KGL and KGL-N are nearly "
-        "one model.",
-        ("fewer runs: altitude in metres", "chosen by held-out entries"),
+        "three months are hardly dependent",
+        "Three months are hardly dependent under their kernel, so KGL and KGL-N are nearly the "
+        "same model.",
+        ("swiss_metres", "cv"),
     ),
     "W3": Cause(
-        "GL and GL-2step are ahead of KGL with nothing missing, since GL made the truth. With "
-        "altitude in metres K_x is nearly the identity, KGL sees temperatures too, and the "
-        "statement holds.",
-        ("fewer runs: altitude in metres",),
+        "the ground truth is a graph that GL learned",
+        "GL and GL-2step are ahead of KGL with nothing missing, since GL made the ground truth. "
+        "With altitude in metres K_x is nearly the identity, KGL sees temperatures too, and the "
+        "claim holds.",
+        ("swiss_metres",),
     ),
     "W4": Cause(
-        "Three months are hardly dependent under their kernel, so that a smoothness term which "
-        "ignores it hardly differs.",
-        ("fewer runs: each station keeps a month", "fewer runs: literal median heuristic"),
+        "three months are hardly dependent",
+        "Three months are hardly dependent under their kernel, so a smoothness term that ignores "
+        "it hardly differs.",
+        ("swiss_keep_one", "swiss_literal"),
     ),
     "U1": Cause(
-        "Features of reviewers say little about how they rate, so that K_z brings KGL nothing over "
-        "KGL-N. That both are well above the others holds.",
-        (
-            "chosen by held-out entries",
-            "fewer runs: items centred",
-            "fewer runs: features multiplied",
-            "fewer runs: reviewers with 7 ratings",
-        ),
+        "features of reviewers add nothing: KGL-N is best",
+        "Features of reviewers hardly predict their ratings, so K_z gives KGL nothing over KGL-N. "
+        "Both are well above the others, as claimed.",
+        ("cv", "sushi_items_centred", "sushi_product", "sushi_rated7"),
     ),
-}
+}  # fmt: skip

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.claims.evidence import Part, inside
-from experiments.claims.ledger import Claim
-from experiments.claims.points import Tables, cube, kinds, line, point, spread_over
-from experiments.claims.printed import check_printed, h1_distance
-from experiments.claims.questions import most, nearest
+from experiments.claims.criteria import all_within, inside, nearest
+from experiments.claims.grid_scores import Tables, along, by_run, cube, kinds, spread_over
+from experiments.claims.ledger import Claim, Criterion
+from experiments.claims.printed import check_printed
 from experiments.claims.thresholds import MUCH, OVERLAP
+from experiments.registry import name_of
 from experiments.stats import MissingEvidence
 
-__all__ = ["HYPER", "h1_distance"]
+__all__ = ["HYPER"]
 
 #: "A few most significant edges": less than a third of the true graph's; nearly "the total weights"
 #: are on the heaviest 5 % of pairs.
@@ -44,51 +44,51 @@ def _next(axis: np.ndarray, value: float) -> int:
     return int(away.argmin())
 
 
-def _h2(tables: Tables) -> list[Part]:
+def _h2(tables: Tables) -> list[Criterion]:
     table = tables.get("limits_psi")
-    parts = []
+    criteria = []
     for kind in kinds(table):
         density, top, uneven = (
-            line(table, metric, "psi", data=kind) for metric in ("density", "top_share", "uneven")
+            along(table, metric, "psi", data=kind) for metric in ("density", "top_share", "uneven")
         )
         first, last = min(density), max(density)
         at = f"{kind} data, psi = {first:g}"
-        parts += [
+        criteria += [
             inside(f"{at}: less than {FEW:g} of all pairs are edges", density[first], below=FEW),
             inside(f"{at}: the heaviest 5 % of pairs carry more than {TOTAL:g} of the weight",
                    top[first], above=TOTAL),
         ]  # fmt: skip
         at = f"{kind} data, psi = {last:g}"
-        parts += [
+        criteria += [
             inside(f"{at}: more than {FULL:g} of all pairs are edges", density[last], above=FULL),
             inside(f"{at}: weights vary by less than {EQUAL:g} of their mean", uneven[last],
                    below=EQUAL),
         ]  # fmt: skip
-    return _some(parts, "limits_psi")
+    return _some(criteria, "limits_psi")
 
 
-def _h3(tables: Tables) -> list[Part]:
+def _h3(tables: Tables) -> list[Criterion]:
     table = tables.get("limits_psi")
-    parts = []
+    criteria = []
     for kind in kinds(table):
-        error = point(table, "density_error", "psi", data=kind).to_numpy()
+        error = by_run(table, "density_error", "psi", data=kind).to_numpy()
         like = np.abs(error).argmin(axis=1)
         runs = np.arange(len(error))
         for metric, sign in (("aps", 1.0), ("sse", -1.0)):
-            scores = sign * point(table, metric, "psi", data=kind).to_numpy()
-            name = metric.upper()
+            scores = sign * by_run(table, metric, "psi", data=kind).to_numpy()
+            name = name_of(metric)
             there = np.abs(error[runs, scores.argmax(axis=1)])
             lost = scores.max(axis=1) - scores[runs, like]
-            parts += [
+            criteria += [
                 inside(f"{kind} data: where {name} is best, the density is the true one up to "
                        f"{COINCIDES:g}", there, below=COINCIDES),
                 inside(f"{kind} data: where the density is nearest to the true one, {name} is "
                        f"within {OVERLAP:g} of the best", lost, below=OVERLAP),
             ]  # fmt: skip
-    return _some(parts, "limits_psi")
+    return _some(criteria, "limits_psi")
 
 
-def _h4(tables: Tables) -> list[Part]:
+def _h4(tables: Tables) -> list[Criterion]:
     mse = cube(tables.get("fig13"), "mse_out").values
     if mse.shape[-1] < 2:
         raise MissingEvidence("one psi")
@@ -106,30 +106,30 @@ def _h4(tables: Tables) -> list[Part]:
     ]  # fmt: skip
 
 
-def _h5(tables: Tables) -> list[Part]:
-    parts = []
+def _h5(tables: Tables) -> list[Criterion]:
+    criteria = []
     table = tables.get("limits_lam")
     for kind in kinds(table):
-        mse, size = (line(table, metric, "lam", data=kind) for metric in ("mse_out", "size"))
+        mse, size = (along(table, metric, "lam", data=kind) for metric in ("mse_out", "size"))
         over = [lam for lam in mse if lam > OVERLY * (1 + 1e-9)]
         if len(over) < 2:
             raise MissingEvidence(f"no two lam above {OVERLY:g}")
-        parts += [
+        criteria += [
             inside(f"{kind} data: MSE changes by less than {SAME:g} of itself over lam above "
                    f"{OVERLY:g}", spread_over(np.array([mse[lam] for lam in over]), 0), below=SAME),
-            most(f"{kind} data: fits have less than {ZERO:g} of the size of the data, at every lam "
-                 f"above {OVERLY:g}",
-                 {f"at {lam:g}": size[lam] for lam in over}, below=ZERO),
+            all_within(f"{kind} data: fits have less than {ZERO:g} of the size of the data, at "
+                       f"every lam above {OVERLY:g}",
+                       {f"at {lam:g}": size[lam] for lam in over}, below=ZERO),
         ]  # fmt: skip
-    return _some(parts, "limits_lam")
+    return _some(criteria, "limits_lam")
 
 
-def _h6(tables: Tables) -> list[Part]:
+def _h6(tables: Tables) -> list[Criterion]:
     table = tables.get("limits_rho")
-    parts = []
+    criteria = []
     for kind in kinds(table):
         size, rows, whole = (
-            line(table, metric, "rho", data=kind) for metric in ("size", "row_spread", "spread")
+            along(table, metric, "rho", data=kind) for metric in ("size", "row_spread", "spread")
         )
         fitted = [rho for rho in size if size[rho].min() >= NOTHING]
         rho = nearest(fitted, max(size))
@@ -137,7 +137,7 @@ def _h6(tables: Tables) -> list[Part]:
         by_row, by_all = rows[rho], whole[rho]
         at = f"rho = {rho:g}: entries depart by less than {CONSTANT:g} of their size from"
         if kind == "independent":
-            parts += [
+            criteria += [
                 inside(f"K_z = I, {at} the mean of their row", by_row, below=CONSTANT, note=zeros),
                 inside(f"K_z = I, rho = {rho:g}: entries depart by more than {CONSTANT:g} of their "
                        "size from the mean of all, as rows differ", by_all, above=CONSTANT,
@@ -145,13 +145,13 @@ def _h6(tables: Tables) -> list[Part]:
             ]  # fmt: skip
         else:
             note = f"{by_row.mean():.2g} from the mean of their row" + f"; {zeros}" * bool(zeros)
-            parts.append(
+            criteria.append(
                 inside(f"dependent data, {at} the mean of all", by_all, below=CONSTANT, note=note)
             )
-    return _some(parts, "limits_rho")
+    return _some(criteria, "limits_rho")
 
 
-def _h7(tables: Tables) -> list[Part]:
+def _h7(tables: Tables) -> list[Criterion]:
     table = tables.get("fig13")
     mse, aps = cube(table, "mse_out"), cube(table, "aps")
     psi, first, second = (
@@ -174,7 +174,7 @@ def _h7(tables: Tables) -> list[Part]:
     low, rest = mean[:, small].mean(axis=1), mean[:, ~small].mean(axis=1)
     at = f"psi = {mse.psi[psi]:g}"
     example = f"{at}, lam = {mse.lam[first]:g}, rho = {mse.rho[second]:g}"
-    parts = [
+    criteria = [
         inside(f"{at}: the best lam and rho by MSE and by APS are less than {DECADES:g} decades "
                "apart", np.maximum(*steps), below=DECADES),
         inside(f"{at}: where MSE is least, APS is within {OVERLAP:g} of the greatest",
@@ -192,14 +192,14 @@ def _h7(tables: Tables) -> list[Part]:
             f"for lam and rho below {SMALL:g}, MSE is less than {MUCH:g} times what it is with "
             f"lam = {mse.lam[-1]:g}, on average"
         )
-        parts.append(inside(text, low / nothing, below=MUCH))
-    return parts
+        criteria.append(inside(text, low / nothing, below=MUCH))
+    return criteria
 
 
-def _some(parts: list[Part], study: str) -> list[Part]:
-    if not parts:
+def _some(criteria: list[Criterion], study: str) -> list[Criterion]:
+    if not criteria:
         raise MissingEvidence(f"no table of {study}")
-    return parts
+    return criteria
 
 
 HYPER = (

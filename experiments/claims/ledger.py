@@ -1,28 +1,56 @@
-"""The ledger: claims of the paper, judged from the tables of a run and nothing else.
+"""Claims of the paper and the judgement of each under a specification, as objects and as a table.
 
-A claim asks several yes-or-no questions (:class:`~experiments.claims.evidence.Part`). It is
-*reproduced* if all are answered with yes, *not reproduced* if none is, and *partly* otherwise.
-Where the data were not to be had and simulated ones stand for them, or where a run of reduced size
-lacks the levels it is about, it is *not evaluated*.
+A claim has several criteria. It is *reproduced* if all hold, *not reproduced* if none does, and
+*partly reproduced* otherwise. Where real data are unavailable and simulated ones replace them, or
+where a run of reduced size does not have the levels that a claim is about, it is *not evaluated*.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.claims.evidence import Part
+from experiments.registry import Verdict
 from experiments.stats import MissingEvidence
 from kgl._optional import import_optional
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["VERDICTS", "Claim", "Reading", "judge", "to_table", "verdict"]
+__all__ = ["Claim", "Criterion", "Judgement", "Specification", "from_table", "judge", "to_table"]
 
-VERDICTS = ("reproduced", "partly", "not reproduced", "not evaluated")
+
+@dataclass(frozen=True)
+class Criterion:
+    """One yes-or-no criterion of a claim.
+
+    Attributes
+    ----------
+    text : str
+        The criterion as a statement, with its threshold.
+    estimate, low, high : float
+        The estimate that decides it, and its interval.
+    holds : bool
+        Whether the statement holds.
+    note : str
+        Where the estimate was found, or how often the statement held.
+    timed : bool
+        Whether the estimate is a time, whose digits differ from run to run.
+    """
+
+    text: str
+    estimate: float
+    low: float
+    high: float
+    holds: bool
+    note: str = ""
+    timed: bool = False
+
+
+def _no_check(_: Any) -> list[Criterion]:
+    raise MissingEvidence("a claim that was read from a table cannot be judged again")
 
 
 @dataclass(frozen=True)
@@ -31,114 +59,158 @@ class Claim:
 
     Attributes
     ----------
-    name : str
-        Short name: a letter for the experiment and a number.
+    id : str
+        A letter for the experiment and a number.
     experiment : str
         What it is about.
     where : str
         Section or figure of the paper.
     statement : str
-        What the paper says.
+        The claim in our words.
     check : callable
-        Evidence -> list of parts.
+        Evidence -> list of criteria.
     """
 
-    name: str
+    id: str
     experiment: str
     where: str
     statement: str
-    check: Callable[[Any], list[Part]]
+    check: Callable[[Any], list[Criterion]] = _no_check
 
 
 @dataclass(frozen=True)
-class Reading:
-    """One way to read what the paper leaves open, and the evidence under it.
+class Specification:
+    """One choice for the details that the paper does not state, and the evidence under it.
 
     Attributes
     ----------
-    name : str
-        What is different, in a few words.
+    id : str
+        Key; :func:`experiments.claims.specifications.label_of` has the label.
     default : bool
-        Whether it is the one that the figures are drawn under.
+        Whether it is the one of the figures.
     evidence : object or None
         What the checks of the claims take; None where there are no real data.
     claims : sequence of Claim
-        The claims that it bears upon.
+        The claims that it is about.
     """
 
-    name: str
+    id: str
     default: bool
     evidence: Any
     claims: Sequence[Claim]
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A claim under one reading."""
+class Judgement:
+    """A claim under one specification."""
 
     claim: Claim
-    reading: Reading
-    parts: tuple[Part, ...]
+    specification: str
+    default: bool
+    criteria: tuple[Criterion, ...]
 
     @property
-    def verdict(self) -> str:
-        """One of :data:`VERDICTS`."""
-        return verdict(self.parts)
+    def held(self) -> int:
+        """How many criteria hold."""
+        return sum(criterion.holds for criterion in self.criteria)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the criteria amount to.
+
+        Examples
+        --------
+        >>> yes, no = (Criterion("", 1.0, 0.9, 1.1, holds) for holds in (True, False))
+        >>> [Judgement(Claim("N1", "", "", ""), "figure", True, found).verdict.value
+        ...  for found in ((yes,), (yes, no), (no,), ())]
+        ['reproduced', 'partly', 'not_reproduced', 'not_evaluated']
+        """
+        if not self.criteria:
+            return Verdict.NOT_EVALUATED
+        if self.held == len(self.criteria):
+            return Verdict.REPRODUCED
+        return Verdict.PARTLY if self.held else Verdict.NOT_REPRODUCED
 
 
-def verdict(parts: Sequence[Part]) -> str:
-    """Return the verdict that the answers amount to.
-
-    Examples
-    --------
-    >>> yes, no = Part("a", 1.0, 0.9, 1.1, True), Part("b", 0.0, -1.0, 1.0, False)
-    >>> verdict([yes]), verdict([yes, no]), verdict([no]), verdict([])
-    ('reproduced', 'partly', 'not reproduced', 'not evaluated')
-    """
-    if not parts:
-        return "not evaluated"
-    held = sum(part.holds for part in parts)
-    return "reproduced" if held == len(parts) else "partly" if held else "not reproduced"
-
-
-def judge(readings: Iterable[Reading]) -> list[Judged]:
-    """Ask every claim of every reading; one whose data are lacking is not evaluated."""
+def judge(specifications: Iterable[Specification]) -> list[Judgement]:
+    """Judge every claim of every specification; one whose evidence is missing is not evaluated."""
     judged = []
-    for reading in readings:
-        for claim in reading.claims:
-            parts: tuple[Part, ...] = ()
-            if reading.evidence is not None:
+    for one in specifications:
+        for claim in one.claims:
+            criteria: tuple[Criterion, ...] = ()
+            if one.evidence is not None:
                 with suppress(MissingEvidence):
-                    parts = tuple(claim.check(reading.evidence))
-            judged.append(Judged(claim, reading, parts))
+                    criteria = tuple(claim.check(one.evidence))
+            judged.append(Judgement(claim, one.id, one.default, criteria))
     return judged
 
 
-def to_table(judged: Sequence[Judged]) -> pd.DataFrame:
-    """Return one row per claim, reading and part: the question, the figure, the answer."""
+def to_table(judged: Sequence[Judgement]) -> pd.DataFrame:
+    """Return one row per claim, specification and criterion."""
     pd = import_optional("pandas", "workflow", "the replication")
-    defaults: Mapping[str, str] = {j.claim.name: j.verdict for j in judged if j.reading.default}
-    nothing = Part("", float("nan"), float("nan"), float("nan"), False)
-    rows = []
-    for one in judged:
-        for part in one.parts or (nothing,):
-            rows.append(
-                {
-                    "claim": one.claim.name,
-                    "experiment": one.claim.experiment,
-                    "where": one.claim.where,
-                    "statement": one.claim.statement,
-                    "reading": one.reading.name,
-                    "default": one.reading.default,
-                    "verdict": one.verdict,
-                    "changes": one.verdict != defaults.get(one.claim.name, one.verdict),
-                    "part": part.text,
-                    "value": part.value,
-                    "low": part.low,
-                    "high": part.high,
-                    "holds": part.holds if one.parts else None,
-                    "note": part.note,
-                    "timed": part.timed,
-                }
-            )
-    return pd.DataFrame(rows)
+    by_default = {one.claim.id: one.verdict for one in judged if one.default}
+    nothing = Criterion("", float("nan"), float("nan"), float("nan"), False)
+    return pd.DataFrame(
+        {
+            "claim": one.claim.id,
+            "experiment": one.claim.experiment,
+            "where": one.claim.where,
+            "statement": one.claim.statement,
+            "specification": one.specification,
+            "default": one.default,
+            "verdict": one.verdict.value,
+            "changes": one.verdict != by_default.get(one.claim.id, one.verdict),
+            "criterion": criterion.text,
+            "estimate": criterion.estimate,
+            "low": criterion.low,
+            "high": criterion.high,
+            "holds": criterion.holds if one.criteria else None,
+            "note": criterion.note,
+            "timed": criterion.timed,
+        }
+        for one in judged
+        for criterion in one.criteria or (nothing,)
+    )
+
+
+def from_table(table: pd.DataFrame) -> list[Judgement]:
+    """Return the judgements that :func:`to_table` wrote, also after a passage through a file."""
+    judged = []
+    for (_, specification, default), rows in table.groupby(
+        ["claim", "specification", "default"], sort=False
+    ):
+        first = rows.iloc[0]
+        claim = Claim(
+            str(first["claim"]),
+            str(first["experiment"]),
+            _text(first["where"]),
+            str(first["statement"]),
+        )
+        judged.append(Judgement(claim, str(specification), _true(default), _criteria(rows)))
+    return judged
+
+
+def _criteria(rows: pd.DataFrame) -> tuple[Criterion, ...]:
+    return tuple(
+        Criterion(
+            text=str(row["criterion"]),
+            estimate=float(row["estimate"]),
+            low=float(row["low"]),
+            high=float(row["high"]),
+            holds=_true(row["holds"]),
+            note=_text(row["note"]),
+            timed=_true(row["timed"]),
+        )
+        for _, row in rows.iterrows()
+        if _text(row["criterion"])
+    )
+
+
+def _text(value: object) -> str:
+    # an empty cell of a file is read as a number
+    return value if isinstance(value, str) else ""
+
+
+def _true(value: object) -> bool:
+    # a column with gaps holds words or numbers in place of truth values
+    return str(value) in ("True", "1", "1.0")

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.claims.evidence import Evidence, Part, compare, drop, inside
-from experiments.claims.ledger import Claim
-from experiments.claims.questions import most, nearest, ratio, reaches
+from experiments.claims.criteria import all_within, beats, inside, nearest, ratio, reaches
+from experiments.claims.evidence import Evidence, drop
+from experiments.claims.ledger import Claim, Criterion
 from experiments.claims.thresholds import (
-    FAMILIES,
     HIGH,
     LOW_SSE,
     MEANINGFUL,
@@ -19,6 +18,7 @@ from experiments.claims.thresholds import (
     STEEP,
     WELL,
 )
+from experiments.registry import FAMILIES, family_label, name_of
 from experiments.stats import MissingEvidence
 
 __all__ = ["COMPLETION", "MISSING"]
@@ -44,130 +44,130 @@ def _rate(e: Evidence, target: float) -> float:
     return nearest(e.levels, target, above=target - NEXT, up_to=target + NEXT)
 
 
-def _m1(e: Evidence) -> list[Part]:
+def _m1(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
     rate = _rate(e, STILL)
     where = f"with {rate:.0%} missing".replace("%", " %")
     return [
-        part
+        criterion
         for model in ("kgln", "kgl")
-        for part in (
+        for criterion in (
             reaches(e, "aps", model, [rate], above=WELL, where=where),
             reaches(e, "sse", model, [rate], below=LOW_SSE, where=where),
         )
     ]
 
 
-def _m2(e: Evidence) -> list[Part]:
+def _m2(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
     # beyond where they are said to be good
     half = nearest(e.levels, 0.5, above=FEW)
     few = [x for x in e.levels if x < FEW]
     where = f"at every missing rate below {FEW:g}"
-    parts = []
+    criteria = []
     for model in BASELINES:
         fall = drop(e, "aps", model, 0.0, half)
-        text = f"{e.name(model)} loses more than {STEEP:g} APS from 0 to {half:g} missing"
-        parts += [
+        text = f"{name_of(model)} loses more than {STEEP:g} APS from 0 to {half:g} missing"
+        criteria += [
             inside(text, fall, above=STEEP),
             reaches(e, "aps", model, few, above=HIGH, where=where),
             reaches(e, "sse", model, few, below=LOW_SSE, where=where),
         ]
     for metric in ("aps", "sse"):
-        parts.append(compare(e, metric, ["kgln"], BASELINES, where="at every missing rate"))
-    return parts
+        criteria.append(beats(e, metric, ["kgln"], BASELINES, where="at every missing rate"))
+    return criteria
 
 
-def _m3(e: Evidence) -> list[Part]:
+def _m3(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
     last = _rate(e, MOST)
-    parts = []
+    criteria = []
     for metric, printed in LOST.items():
         lost, half = drop(e, metric, "kgln", 0.0, last), printed / 2
         change = CHANGES[metric].format(printed)
         note = f"paper: {printed:g}"
-        parts += [
+        criteria += [
             inside(f"KGL-N {change} or less from 0 to {last:g} missing, up to {half:g}", lost,
                    below=printed + half, note=note),
             inside(f"KGL-N {change} from 0 to {last:g} missing, up to {half:g} either way", lost,
                    above=printed - half, below=printed + half, note=note),
         ]  # fmt: skip
-    return parts
+    return criteria
 
 
-def _m4(e: Evidence) -> list[Part]:
+def _m4(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
     rates = [x for x in e.levels if 0 < x <= _rate(e, STILL)]
     if not rates:
         raise MissingEvidence("no missing rate above 0")
-    parts = []
+    criteria = []
     for metric in ("aps", "sse"):
         for model in DEPENDENT:
             changes = {f"at {x:g}": drop(e, metric, model, 0.0, x) for x in rates}
             text = (
-                f"{e.name(model)} changes by less than {STABLE:g} in {metric.upper()} from 0 to "
+                f"{name_of(model)} changes by less than {STABLE:g} in {name_of(metric)} from 0 to "
                 f"every missing rate up to {rates[-1]:g}"
             )
-            parts.append(most(text, changes, above=-STABLE, below=STABLE))
-    return parts
+            criteria.append(all_within(text, changes, above=-STABLE, below=STABLE))
+    return criteria
 
 
-def _m5(e: Evidence) -> list[Part]:
+def _m5(e: Evidence) -> list[Criterion]:
     others = ("kglo", "kglagnostic")
     return [
-        compare(
+        beats(
             e.where(graph=graph), metric, ["kgl"], others,
-            where=f"{FAMILIES[graph]}, at every missing rate",
+            where=f"{family_label(graph)}, at every missing rate",
         )
         for graph in FAMILIES if graph in e.values("graph")
         for metric in ("aps", "sse")
     ]  # fmt: skip
 
 
-def _m6(e: Evidence) -> list[Part]:
+def _m6(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
     rates = [x for x in e.levels if x < SOME]
     where = f"at every missing rate below {SOME:g}"
     return [
         reaches(e, "aps", "kglo", rates, above=MEANINGFUL, where=where),
-        compare(e, "aps", ["kgl"], ["kglo"], rates, where=where),
-        compare(e, "sse", ["kgl"], ["kglo"], rates, where=where),
+        beats(e, "aps", ["kgl"], ["kglo"], rates, where=where),
+        beats(e, "sse", ["kgl"], ["kglo"], rates, where=where),
     ]
 
 
-def _m7(e: Evidence) -> list[Part]:
+def _m7(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
     models: tuple[Sequence[str], Sequence[str]] = ["kglo"], ["kglagnostic"]
-    parts = []
+    criteria = []
     for metric in ("aps", "sse"):
         where = "on average over missing rates"
-        parts += [
-            compare(e, metric, *models, where=where, average=True),
-            compare(e, metric, *models, where="at every missing rate"),
+        criteria += [
+            beats(e, metric, *models, where=where, average=True),
+            beats(e, metric, *models, where="at every missing rate"),
         ]
-    return parts
+    return criteria
 
 
-def _y1(e: Evidence) -> list[Part]:
+def _y1(e: Evidence) -> list[Criterion]:
     e = e.where(metric="mse_out")
-    parts = []
+    criteria = []
     for model, other, kind in (
         ("kgln", "gl2step", "independent"),
         ("kgl", "kglagnostic", "dependent"),
         ("kglo", "kglagnostic", "dependent"),
     ):
         text = (
-            f"{e.name(model)} has less than {MUCH:g} times the MSE of {e.name(other)} on {kind} "
-            "data, on average over missing rates"
+            f"{name_of(model)} has less than {MUCH:g} times the error of {name_of(other)} on "
+            f"{kind} data, on average over missing rates"
         )
         logs = inside(text, np.log(ratio(e, "mse_out", model, other)), below=np.log(MUCH))
-        value, low, high = (float(np.exp(x)) for x in (logs.value, logs.low, logs.high))
-        parts += [
-            Part(text, value, low, high, logs.holds),
-            compare(e, "mse_out", [model], [other],
+        value, low, high = (float(np.exp(x)) for x in (logs.estimate, logs.low, logs.high))
+        criteria += [
+            Criterion(text, value, low, high, logs.holds),
+            beats(e, "mse_out", [model], [other],
                     where=f"{kind} data, at every missing rate"),
         ]  # fmt: skip
-    return parts
+    return criteria
 
 
 MISSING = (

@@ -1,15 +1,22 @@
 """The claims about noise (N): Figure 2 and, for graphs of other families, Figures 8 and 9.
 
-The paper speaks of SBM where it describes curves, and of all families where it compares models.
+The paper describes the curves of SBM graphs, and compares models on all families.
 """
 
 from __future__ import annotations
 
-from experiments.claims.evidence import Evidence, Part, compare, drop, inside
-from experiments.claims.ledger import Claim
-from experiments.claims.questions import apart, nearest, overlap, reaches, slightly
+from experiments.claims.criteria import (
+    beats,
+    inside,
+    larger_by,
+    nearest,
+    overlap,
+    reaches,
+    slightly,
+)
+from experiments.claims.evidence import Evidence, drop
+from experiments.claims.ledger import Claim, Criterion
 from experiments.claims.thresholds import (
-    FAMILIES,
     HIGH,
     LOW_SSE,
     MEANINGFUL,
@@ -19,16 +26,17 @@ from experiments.claims.thresholds import (
     STEEP,
     WELL,
 )
+from experiments.registry import FAMILIES, family_label, name_of
 from experiments.stats import MissingEvidence
 from kgl.laplacian import Array
 
 __all__ = ["NOISE"]
 
 BASELINES = ("gl", "gl2step")
-#: Where the paper lets the baselines begin to fall, and up to where noise is "low".
-KNEE = 0.5
-#: Where it lets the high performance of KGL end, and the gain of GL-2step over GL begin.
-TURN = 0.75
+#: Noise above which the baselines fall quickly, and up to which it is "low", in the paper.
+BASELINE_DROP_FROM = 0.5
+#: Noise below which KGL performs highly, and above which GL-2step gains over GL, in the paper.
+KGL_HIGH_BELOW = 0.75
 
 
 def _sbm(e: Evidence) -> Evidence:
@@ -36,14 +44,14 @@ def _sbm(e: Evidence) -> Evidence:
 
 
 def _below(e: Evidence) -> list[float]:
-    return [x for x in e.levels if x < TURN]
+    return [x for x in e.levels if x < KGL_HIGH_BELOW]
 
 
-def _n1(e: Evidence) -> list[Part]:
+def _n1(e: Evidence) -> list[Criterion]:
     return [
-        compare(
+        beats(
             e.where(graph=graph), metric, ["kgln"], BASELINES,
-            where=f"{FAMILIES[graph]}, at every noise level",
+            where=f"{family_label(graph)}, at every noise level",
         )
         for graph in FAMILIES if graph in e.values("graph")
         for metric in ("aps", "sse")
@@ -54,105 +62,112 @@ def _slope(e: Evidence, model: str, first: float, last: float) -> Array:
     return drop(e, "aps", model, first, last) / (last - first)
 
 
-def _n2(e: Evidence) -> list[Part]:
+def _n2(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
     last = e.levels[-1]
-    knee = nearest(e.levels[:-1], KNEE, above=0.0)
-    # as far above the knee as it is above nothing
-    after = nearest(e.levels, 2 * knee, above=knee)
-    own = drop(e, "aps", "kgln", knee, last)
-    parts = [
+    start = nearest(e.levels[:-1], BASELINE_DROP_FROM, above=0.0)
+    # as far above that level as it is above zero
+    after = nearest(e.levels, 2 * start, above=start)
+    own = drop(e, "aps", "kgln", start, last)
+    criteria = [
         inside(f"KGL-N loses less than {SLOW:g} APS per unit of noise from 0 to {last:g}",
                _slope(e, "kgln", 0.0, last), below=SLOW)
     ]  # fmt: skip
     for model in BASELINES:
-        name, fall = e.name(model), drop(e, "aps", model, knee, last)
-        bend = _slope(e, model, knee, after) - _slope(e, model, 0.0, knee)
-        parts += [
-            inside(f"{name} loses more than {STEEP:g} APS from {knee:g} to {last:g}", fall,
+        name, fall = name_of(model), drop(e, "aps", model, start, last)
+        bend = _slope(e, model, start, after) - _slope(e, model, 0.0, start)
+        criteria += [
+            inside(f"{name} loses more than {STEEP:g} APS from {start:g} to {last:g}", fall,
                    above=STEEP),
-            inside(f"{name} loses more per unit of noise from {knee:g} to {after:g} than from 0 to "
-                   f"{knee:g}", bend, above=0.0),
-            inside(f"{name} loses more than KGL-N from {knee:g} to {last:g}", fall - own,
+            inside(f"{name} loses more per unit of noise from {start:g} to {after:g} than from 0 "
+                   f"to {start:g}", bend, above=0.0),
+            inside(f"{name} loses more than KGL-N from {start:g} to {last:g}", fall - own,
                    above=0.0),
         ]  # fmt: skip
-    return parts
+    return criteria
 
 
-def _n3(e: Evidence) -> list[Part]:
+def _n3(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
     where = "at every noise level"
     return [overlap(e, "aps", "gl2step", "gl", e.levels, within=OVERLAP, where=where)]
 
 
-def _n4(e: Evidence) -> list[Part]:
+def _n4(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
-    above = [x for x in e.levels if x > TURN]
-    where = f"on average over noise levels above {TURN:g}"
+    above = [x for x in e.levels if x > KGL_HIGH_BELOW]
+    where = f"on average over noise levels above {KGL_HIGH_BELOW:g}"
     return [
-        compare(e, "sse", ["gl2step"], ["gl"], above, where=f"at every noise level above {TURN:g}"),
+        beats(
+            e,
+            "sse",
+            ["gl2step"],
+            ["gl"],
+            above,
+            where=f"at every noise level above {KGL_HIGH_BELOW:g}",
+        ),
         slightly(e, "sse", "gl2step", "gl", above, by=SLIGHT, where=where),
     ]
 
 
-def _n5(e: Evidence) -> list[Part]:
+def _n5(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
-    where = f"at every noise level below {TURN:g}"
+    where = f"at every noise level below {KGL_HIGH_BELOW:g}"
     return [
         reaches(e, "aps", "kgl", _below(e), above=HIGH, where=where),
         reaches(e, "sse", "kgl", _below(e), below=LOW_SSE, where=where),
     ]
 
 
-def _n6(e: Evidence) -> list[Part]:
+def _n6(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
-    below, above = _below(e), [x for x in e.levels if x >= TURN]
-    where = f"on average over noise levels below {TURN:g}"
-    there = f"on average over noise levels from {TURN:g}"
+    below, above = _below(e), [x for x in e.levels if x >= KGL_HIGH_BELOW]
+    where = f"on average over noise levels below {KGL_HIGH_BELOW:g}"
+    there = f"on average over noise levels from {KGL_HIGH_BELOW:g}"
     return [
         reaches(e, "aps", "kglo", below, above=MEANINGFUL,
-                where=f"at every noise level below {TURN:g}"),
+                where=f"at every noise level below {KGL_HIGH_BELOW:g}"),
         slightly(e, "aps", "kgl", "kglo", below, by=SLIGHT, where=where),
         slightly(e, "sse", "kgl", "kglo", below, by=SLIGHT, where=where),
         slightly(e, "aps", "kgl", "kglo", above, by=SLIGHT, where=there),
     ]  # fmt: skip
 
 
-def _n7(e: Evidence) -> list[Part]:
+def _n7(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
     models = ["kglo"], ["kglagnostic"]
     return [
         reaches(e, "aps", "kglagnostic", [0.0], below=WELL, where="without noise"),
         reaches(e, "sse", "kglagnostic", [0.0], above=LOW_SSE, where="without noise"),
-        compare(e, "aps", *models, where="at every noise level"),
-        compare(e, "sse", *models, where="at every noise level"),
+        beats(e, "aps", *models, where="at every noise level"),
+        beats(e, "sse", *models, where="at every noise level"),
     ]
 
 
-def _n8(e: Evidence) -> list[Part]:
+def _n8(e: Evidence) -> list[Criterion]:
     if not set(FAMILIES) <= set(e.values("graph")):
-        raise MissingEvidence("one of the families of graphs is lacking")
-    parts = []
+        raise MissingEvidence("scores of one of the families of graphs are missing")
+    criteria = []
     for model in ("kgln", "kgl"):
         means = {
             graph: e.where(graph=graph).of("aps", model).mean(axis=1).to_numpy()
             for graph in FAMILIES
         }
-        pairs = {f"than {FAMILIES[g]}": (means[g], means["ba"]) for g in ("sbm", "er")}
+        pairs = {f"than {family_label(g)}": (means[g], means["ba"]) for g in ("sbm", "er")}
         text = (
-            f"{e.name(model)} has less APS on BA than on SBM and ER, but by less than {SLIGHT:g}, "
+            f"{name_of(model)} has less APS on BA than on SBM and ER, but by less than {SLIGHT:g}, "
             "on average over noise levels"
         )
-        parts.append(apart(text, pairs, above=0.0, below=SLIGHT))
+        criteria.append(larger_by(text, pairs, above=0.0, below=SLIGHT))
     ba = e.where(graph="ba")
-    low = [x for x in e.levels if x <= KNEE]
+    low = [x for x in e.levels if x <= BASELINE_DROP_FROM]
     for metric in ("aps", "sse"):
-        where = f"BA, at every noise level up to {KNEE:g}"
-        parts += [
-            compare(ba, metric, ["kgln"], BASELINES, low, where=where),
-            compare(ba, metric, ["kgl", "kglo"], ["kglagnostic"], low, where=where),
+        where = f"BA, at every noise level up to {BASELINE_DROP_FROM:g}"
+        criteria += [
+            beats(ba, metric, ["kgln"], BASELINES, low, where=where),
+            beats(ba, metric, ["kgl", "kglo"], ["kglagnostic"], low, where=where),
         ]
-    return parts
+    return criteria
 
 
 NOISE = (

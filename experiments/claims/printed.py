@@ -8,23 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.claims.evidence import Part
-from experiments.claims.points import Tables, line
-from experiments.claims.thresholds import FAMILIES, OVERLAP
+from experiments.claims.grid_scores import Tables, along
+from experiments.claims.ledger import Criterion
+from experiments.claims.thresholds import OVERLAP
+from experiments.registry import PRINTED_APS, PRINTED_PSI, family_label
 from experiments.stats import MissingEvidence
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PRINTED", "PSIS", "check_printed", "coverage", "h1_distance"]
+__all__ = ["check_printed", "coverage", "h1_distance"]
 
-#: The APS printed under the graphs of Figure 12, for each psi.
-PSIS = (1e-7, 1e-5, 1e-3, 1e-1)
-PRINTED = {
-    "sbm": (0.39, 0.86, 0.80, 0.52),
-    "er": (0.33, 0.90, 0.78, 0.48),
-    "ba": (0.40, 0.89, 0.80, 0.67),
-}
+#: The point of the grid that Figure 12 is about, besides psi.
 LAM, RHO = 0.1, 0.01
 #: How far from the printed values on average: what still "almost overlaps".
 H1_TOLERANCE = OVERLAP
@@ -35,9 +30,11 @@ def _cells(table: pd.DataFrame | None, data: str, psis: tuple[float, ...]) -> pd
     import pandas as pd
 
     rows = []
-    for graph in [graph for graph in PRINTED if table is not None and graph in set(table["graph"])]:
-        found = line(table, "aps", "psi", data=data, lam=LAM, rho=RHO, graph=graph)
-        for psi, paper in zip(PSIS, PRINTED[graph], strict=True):
+    for graph in [
+        graph for graph in PRINTED_APS if table is not None and graph in set(table["graph"])
+    ]:
+        found = along(table, "aps", "psi", data=data, lam=LAM, rho=RHO, graph=graph)
+        for psi, paper in zip(PRINTED_PSI, PRINTED_APS[graph], strict=True):
             for runs in (found[at] for at in found if np.isclose(at, psi, atol=0.0)):
                 if psi in psis:
                     low, high = np.percentile(runs, [5, 95])
@@ -48,7 +45,7 @@ def _cells(table: pd.DataFrame | None, data: str, psis: tuple[float, ...]) -> pd
 
 
 def h1_distance(
-    table: pd.DataFrame | None, data: str = "independent", psis: tuple[float, ...] = PSIS
+    table: pd.DataFrame | None, data: str = "independent", psis: tuple[float, ...] = PRINTED_PSI
 ) -> float:
     """Return the mean absolute difference of APS from the values printed in Figure 12.
 
@@ -65,7 +62,7 @@ def h1_distance(
     return float((found["mean"] - found["paper"]).abs().mean())
 
 
-def _distance(tables: Tables, data: str, psis: tuple[float, ...], which: str) -> Part:
+def _distance(tables: Tables, data: str, psis: tuple[float, ...], which: str) -> Criterion:
     table = tables.get("fig12")
     found = _cells(table, data, psis)
     value = h1_distance(table, data, psis)
@@ -75,18 +72,18 @@ def _distance(tables: Tables, data: str, psis: tuple[float, ...], which: str) ->
     )
     worst = found.iloc[int(np.argmax((found["mean"] - found["paper"]).abs()))]
     note = (
-        f"furthest: {FAMILIES[worst['graph']]} at psi = {worst['psi']:g}, {worst['mean']:.2f} for "
-        f"{worst['paper']:.2f}"
+        f"furthest: {family_label(worst['graph'])} at psi = {worst['psi']:g}, "
+        f"{worst['mean']:.2f} for {worst['paper']:.2f}"
     )
-    return Part(text, value, value, value, value <= H1_TOLERANCE, note)
+    return Criterion(text, value, value, value, value <= H1_TOLERANCE, note)
 
 
-def _counted(tables: Tables, psis: tuple[float, ...], which: str) -> Part:
-    """Ask how many printed values lie between the 5th and the 95th percentile of runs.
+def _counted(tables: Tables, psis: tuple[float, ...], which: str) -> Criterion:
+    """Judge how many printed values lie between the 5th and the 95th percentile of runs.
 
     If each were the score of one more run, it would with a probability that the number of runs
-    determines (0.74 for ten); as many are asked for as hold with 95 % probability. Where that is
-    none, nothing is asked.
+    determines (0.74 for ten); as many are required as hold with 95 % probability. Where that is
+    none, there is no criterion.
     """
     from scipy.stats import binom
 
@@ -99,7 +96,7 @@ def _counted(tables: Tables, psis: tuple[float, ...], which: str) -> Part:
         f"independent data: at least {wanted} of the {len(found)} {which} lie between the 5th and "
         "95th percentile of runs"
     )
-    return Part(text, inner, inner, inner, inner >= wanted)
+    return Criterion(text, inner, inner, inner, inner >= wanted)
 
 
 def coverage(runs: int) -> float:
@@ -117,18 +114,18 @@ def coverage(runs: int) -> float:
     return 1 - 2 * (1 + 0.05 * (runs - 1)) / (runs + 1)
 
 
-def check_printed(tables: Tables) -> list[Part]:
-    """Ask H1: how near the printed values are, and how many lie where runs do."""
-    near = _distance(tables, "independent", PSIS, "printed")
+def check_printed(tables: Tables) -> list[Criterion]:
+    """Judge H1: how near the printed values are, and how many lie where runs do."""
+    near = _distance(tables, "independent", PRINTED_PSI, "printed")
     table = tables.get("fig12")
     notes = [near.note]
     with suppress(MissingEvidence):
-        rest = h1_distance(table, "independent", PSIS[:-1])
-        notes.append(f"{rest:.3f} without psi = {PSIS[-1]:g}")
+        rest = h1_distance(table, "independent", PRINTED_PSI[:-1])
+        notes.append(f"{rest:.3f} without psi = {PRINTED_PSI[-1]:g}")
     with suppress(MissingEvidence):
         notes.append(f"{h1_distance(table, 'dependent'):.3f} with dependent data")
     # the settings were chosen among a few dozen by this very distance
-    parts = [replace(near, note="; ".join(notes))]
+    criteria = [replace(near, note="; ".join(notes))]
     with suppress(MissingEvidence):
-        parts.append(_counted(tables, PSIS, "printed"))
-    return parts
+        criteria.append(_counted(tables, PRINTED_PSI, "printed"))
+    return criteria

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.claims.evidence import Evidence, Part, compare, drop, inside, near
-from experiments.claims.ledger import Claim
+from experiments.claims.criteria import beats, inside, near
+from experiments.claims.evidence import Evidence, drop
+from experiments.claims.ledger import Claim, Criterion
+from experiments.claims.thresholds import SLIGHT, STEEP
+from experiments.registry import name_of
 from experiments.stats import MissingEvidence
 
 __all__ = ["SUSHI", "SWISS"]
@@ -14,12 +17,13 @@ PROPOSED = ("kgl", "kgln")
 OTHERS = ("gl", "gl2step", "kglo", "kglagnostic")
 #: Up to here "nothing" or "some" is missing, from here on "more".
 MORE = 0.5
+#: "Not far behind": less than this in APS.
 FAR = 0.15
-SHARP = 0.2
-WELL = 0.05
+#: "Poor next to", "well above": by more than this, in APS and NMI.
+WELL_ABOVE = 0.05
 
 
-def _w1(e: Evidence) -> list[Part]:
+def _w1(e: Evidence) -> list[Criterion]:
     none, some = [0.0], [x for x in e.levels if 0 < x < MORE]
     more = [x for x in e.levels if x >= MORE]
     ranges = {
@@ -28,13 +32,13 @@ def _w1(e: Evidence) -> list[Part]:
         f"at every missing rate from {MORE:g}": more,
     }
     return [
-        compare(e, metric, PROPOSED, OTHERS, levels, where=where)
+        beats(e, metric, PROPOSED, OTHERS, levels, where=where)
         for metric in ("aps", "sse")
         for where, levels in ranges.items()
     ]
 
 
-def _w2(e: Evidence) -> list[Part]:
+def _w2(e: Evidence) -> list[Criterion]:
     more = [x for x in e.levels if x >= MORE]
     where = f"on average over missing rates from {MORE:g}"
     if not more:
@@ -42,69 +46,76 @@ def _w2(e: Evidence) -> list[Part]:
     gain = e.gain("aps", "kgl", "kgln", more).mean(axis=1).to_numpy()
     return [
         inside(
-            f"KGL beats KGL-N in APS, but by less than 0.1, {where}", gain, above=0.0, below=0.1
+            f"KGL beats KGL-N in APS, but by less than {SLIGHT:g}, {where}",
+            gain,
+            above=0.0,
+            below=SLIGHT,
         ),
-        compare(e, "sse", ["kgl"], ["kgln"], more, where=where, average=True),
+        beats(e, "sse", ["kgl"], ["kgln"], more, where=where, average=True),
     ]
 
 
-def _w3(e: Evidence) -> list[Part]:
-    parts = []
+def _w3(e: Evidence) -> list[Criterion]:
+    criteria = []
     half = min(e.levels, key=lambda x: abs(x - 0.5))
     for model in ("gl", "gl2step"):
         behind = e.gain("aps", "kgl", model, [0.0])[0.0].to_numpy()
-        name = e.name(model)
-        parts.append(
+        name = name_of(model)
+        criteria.append(
             inside(f"{name} is behind KGL with nothing missing, by less than {FAR:g} APS", behind,
                    above=0.0, below=FAR, note="ahead of KGL" * bool(behind.mean() < 0))
         )  # fmt: skip
         fall = drop(e, "aps", model, 0.0, half)
-        parts.append(
-            inside(f"{name} loses more than {SHARP:g} APS from 0 to {half:g} missing", fall,
-                   above=SHARP)
+        criteria.append(
+            inside(f"{name} loses more than {STEEP:g} APS from 0 to {half:g} missing", fall,
+                   above=STEEP)
         )  # fmt: skip
         extra = fall - drop(e, "aps", "kgl", 0.0, half)
-        parts.append(inside(f"{name} loses more than KGL does there", extra, above=0.0))
-    return parts
+        criteria.append(inside(f"{name} loses more than KGL does there", extra, above=0.0))
+    return criteria
 
 
-def _w4(e: Evidence) -> list[Part]:
+def _w4(e: Evidence) -> list[Criterion]:
     fewer = [x for x in e.levels if x <= MORE]
     where = f"on average over missing rates up to {MORE:g}"
     return [
-        compare(e, "aps", ["kglo"], ["kglagnostic"], fewer, where=where, margin=0.05, average=True),
-        compare(e, "aps", ["kglo"], ["kglagnostic"], where="at every missing rate"),
-        compare(e, "sse", ["kglo"], ["kglagnostic"], where="at every missing rate"),
+        beats(
+            e, "aps", ["kglo"], ["kglagnostic"], fewer, where=where, margin=WELL_ABOVE, average=True
+        ),
+        beats(e, "aps", ["kglo"], ["kglagnostic"], where="at every missing rate"),
+        beats(e, "sse", ["kglo"], ["kglagnostic"], where="at every missing rate"),
     ]
 
 
-def _u1(e: Evidence) -> list[Part]:
+def _u1(e: Evidence) -> list[Criterion]:
     where = "on average over the numbers of reviewers"
     return [
-        compare(e, "nmi", ["kgl"], ["kgln"], where=where, average=True),
-        compare(e, "nmi", ["kgl"], OTHERS, where=where, margin=WELL, average=True),
-        compare(e, "nmi", ["kgln"], OTHERS, where=where, margin=WELL, average=True),
-        compare(e, "nmi", PROPOSED, OTHERS, where="at every number of reviewers"),
+        beats(e, "nmi", ["kgl"], ["kgln"], where=where, average=True),
+        beats(e, "nmi", ["kgl"], OTHERS, where=where, margin=WELL_ABOVE, average=True),
+        beats(e, "nmi", ["kgln"], OTHERS, where=where, margin=WELL_ABOVE, average=True),
+        beats(e, "nmi", PROPOSED, OTHERS, where="at every number of reviewers"),
     ]
 
 
-def _u2(e: Evidence) -> list[Part]:
+def _u2(e: Evidence) -> list[Criterion]:
     where = "on average over the numbers of reviewers"
     return [
-        compare(e, "nmi", ["kgl"], ["kernel"], where=where, average=True),
-        compare(e, "nmi", ["kgln"], ["kernel"], where=where, average=True),
+        beats(e, "nmi", ["kgl"], ["kernel"], where=where, average=True),
+        beats(e, "nmi", ["kgln"], ["kernel"], where=where, average=True),
     ]
 
 
-def _u3(facts: Mapping[str, float]) -> list[Part]:
-    parts = [near("there are 32 items", facts["items"], 32, 0)]
+def _u3(facts: Mapping[str, float]) -> list[Criterion]:
+    criteria = [near("there are 32 items", facts["items"], 32, 0)]
     for group, size in (
         ("red-meat", 7), ("clam", 6), ("blue-skinned", 8), ("vegetable", 6), ("roe", 5),
     ):  # fmt: skip
-        parts.append(near(f"{size} of them are {group}", facts[f"items: {group}"], size, 0))
+        criteria.append(near(f"{size} of them are {group}", facts[f"items: {group}"], size, 0))
     share = facts["sparsity"]
-    parts.append(near("the average sparsity is 74 %, up to a percentage point", share, 0.74, 0.01))
-    return parts
+    criteria.append(
+        near("the average sparsity is 74 %, up to a percentage point", share, 0.74, 0.01)
+    )
+    return criteria
 
 
 SWISS = (

@@ -6,16 +6,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from experiments.claims.evidence import Evidence, Part
-from experiments.claims.ledger import Claim
-from experiments.claims.questions import apart, most, reaches
+from experiments.claims.criteria import all_within, larger_by, reaches
+from experiments.claims.evidence import Evidence
+from experiments.claims.ledger import Claim, Criterion
 from experiments.claims.thresholds import HIGH
 from experiments.stats import MissingEvidence
 from kgl.laplacian import Array
 
 __all__ = ["SIZES", "needed"]
 
-#: What is said to be enough: so many observations for a graph of so many nodes.
+#: The observations that are enough for a graph of so many nodes, in the paper.
 ENOUGH, SMALL = 100, 20
 #: Fewer sizes cannot tell an exponential from a power.
 TELLING = 3
@@ -26,7 +26,7 @@ def _sizes(e: Evidence) -> list[int]:
     return sorted(e.values("m"))
 
 
-def _s1(e: Evidence) -> list[Part]:
+def _s1(e: Evidence) -> list[Criterion]:
     small = e.where(m=SMALL)
     where = f"for m = {SMALL} and n = {ENOUGH}"
     return [reaches(small, "aps", "kgl", [float(ENOUGH)], above=HIGH, where=where)]
@@ -73,7 +73,7 @@ def _bend(sizes: Array, n: Array) -> Array:
     return np.asarray(slopes[-1] - slopes[0])
 
 
-def _s2(e: Evidence) -> list[Part]:
+def _s2(e: Evidence) -> list[Criterion]:
     sizes = _sizes(e)
     if len(sizes) < 2:
         raise MissingEvidence("one size of graphs")
@@ -85,22 +85,22 @@ def _s2(e: Evidence) -> list[Part]:
         )
         for a, b in steps for level in e.levels
     }  # fmt: skip
-    parts = [apart("with the same n, APS falls with every step of m", pairs)]
+    criteria = [larger_by("with the same n, APS falls with every step of m", pairs)]
 
     levels = np.array(e.levels)
     found = {m: float(needed(levels, curves[m].to_numpy().mean(axis=0))) for m in sizes}
     known = [m for m in sizes if 0 < found[m] < np.inf]
-    # Two sizes that both need less than the least n, or both more than the greatest, tell nothing;
+    # Two sizes that both need less than the least n, or both more than the greatest, give no factor;
     # otherwise a size beyond the range counts as its end, and the factor is a bound.
     ends = {m: float(np.clip(n, levels[0], levels[-1])) for m, n in found.items()}
-    told = [ends[b] / ends[a] for a, b in steps if found[a] != found[b] or 0 < found[a] < np.inf]
-    least = min(told) if len(told) == len(steps) else np.nan
-    untold = f"cannot be told for {len(steps) - len(told)} of {len(steps)} steps; " * (
-        len(told) < len(steps)
+    factors = [ends[b] / ends[a] for a, b in steps if found[a] != found[b] or 0 < found[a] < np.inf]
+    least = min(factors) if len(factors) == len(steps) else np.nan
+    unknown = f"unknown for {len(steps) - len(factors)} of {len(steps)} steps; " * (
+        len(factors) < len(steps)
     )
-    parts.append(
-        Part(f"the n for an APS of {HIGH:g} is greater at every step of m", least, least, least,
-             least > 1, untold + _needs(found, levels))
+    criteria.append(
+        Criterion(f"the n for an APS of {HIGH:g} is greater at every step of m", least, least,
+                  least, least > 1, unknown + _needs(found, levels))
     )  # fmt: skip
 
     text = (
@@ -109,9 +109,9 @@ def _s2(e: Evidence) -> list[Part]:
     )
     nothing = float("nan")
     if len(known) < TELLING:
-        note = f"cannot be told: known for {len(known)} of {len(sizes)} sizes"
-        parts.append(Part(text, nothing, nothing, nothing, False, note))
-        return parts
+        note = f"unknown: the n is known for {len(known)} of {len(sizes)} sizes"
+        criteria.append(Criterion(text, nothing, nothing, nothing, False, note))
+        return criteria
     size = np.array(known, dtype=float)
     value = float(_bend(size, np.array([found[m] for m in known])))
     rng = np.random.default_rng(0)
@@ -122,8 +122,8 @@ def _s2(e: Evidence) -> list[Part]:
         drawn.append(np.clip(needed(levels, runs[picks].mean(axis=1)), levels[0], levels[-1]))
     low, high = np.percentile(_bend(size, np.array(drawn)), [2.5, 97.5])
     note = f"bootstrap over runs, sizes {', '.join(map(str, known))}"
-    parts.append(Part(text, value, float(low), float(high), bool(low > 0), note))
-    return parts
+    criteria.append(Criterion(text, value, float(low), float(high), bool(low > 0), note))
+    return criteria
 
 
 def _needs(found: dict[int, float], levels: Array) -> str:
@@ -140,7 +140,7 @@ def _needs(found: dict[int, float], levels: Array) -> str:
     return "; ".join(said)
 
 
-def _s3(e: Evidence) -> list[Part]:
+def _s3(e: Evidence) -> list[Criterion]:
     if len(e.levels) < 2:
         raise MissingEvidence("one number of observations")
     first, last = e.levels[0], e.levels[-1]
@@ -153,8 +153,8 @@ def _s3(e: Evidence) -> list[Part]:
     note = "mean absolute distance"
     pooled = np.concatenate(list(shrunk.values()))
     return [
-        most(f"{text}, on average over m", {"all": pooled}, above=0.0, note=note),
-        most(f"{text}, for every m", shrunk, above=0.0, note=note),
+        all_within(f"{text}, on average over m", {"all": pooled}, above=0.0, note=note),
+        all_within(f"{text}, for every m", shrunk, above=0.0, note=note),
     ]
 
 

@@ -1,65 +1,84 @@
-"""Which tables bear upon which claims, and under which readings."""
+"""The tables behind each claim, under each specification of what the paper does not state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.claims.algorithm import ALGORITHM, FIGURES
 from experiments.claims.evidence import Evidence
+from experiments.claims.grid_scores import Tables
 from experiments.claims.hyper import HYPER
-from experiments.claims.ledger import Claim, Reading
+from experiments.claims.ledger import Claim, Specification
+from experiments.claims.missing import COMPLETION, MISSING
+from experiments.claims.noise import NOISE
 from experiments.claims.real import SUSHI, SWISS
-from experiments.claims.synthetic import COMPLETION, MISSING, NOISE, SIZES
-from experiments.score import HELD_OUT
+from experiments.claims.sizes import SIZES
+from experiments.registry import CV, name_of
 from kgl._optional import import_optional
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FACTS", "STUDIES", "readings", "scores"]
+__all__ = ["FACTS", "STUDIES", "label_of", "scores", "specifications"]
 
-Tables = Mapping[str, "pd.DataFrame | None"]
-
-#: Claims about synthetic data: the studies of their figures, the one whose points are chosen
-#: without the truth, and what tells runs apart besides the replicate.
+#: Claims about synthetic data: the studies of their figures, the study tuned by cross-validation,
+#: and the columns that identify a run besides the replicate.
 _SYNTHETIC: tuple[tuple[Sequence[Claim], tuple[str, ...], str, tuple[str, ...]], ...] = (
     (NOISE, ("fig2", "fig8", "fig9"), "cv_noise", ("graph",)),
     (MISSING, ("fig3", "fig10", "fig11"), "cv_missing", ("graph",)),
     (COMPLETION, ("fig4",), "cv_missing", ("graph",)),
     (SIZES, ("fig5",), "cv_sizes", ("graph", "m")),
 )
-#: Studies without which a claim about points of a grid says nothing; any one of them will do.
+#: The study that each claim about grid points needs.
 _POINTS = {
-    "H1": ("fig12",),
-    "H2": ("limits_psi",),
-    "H3": ("limits_psi",),
-    "H4": ("fig13",),
-    "H5": ("limits_lam",),
-    "H6": ("limits_rho",),
-    "H7": ("fig13",),
-    "A1": ("convergence",),
-    "A2": ("convergence",),
-    "A3": ("cost",),
+    "H1": "fig12",
+    "H2": "limits_psi",
+    "H3": "limits_psi",
+    "H4": "fig13",
+    "H5": "limits_lam",
+    "H6": "limits_rho",
+    "H7": "fig13",
+    "A1": "convergence",
+    "A2": "convergence",
+    "A3": "cost",
 }
-#: Those of them in which average precision has a part.
+#: Those of them that are about average precision.
 _RANKED = ("H1", "H3", "H7")
 _REAL = ("fig6", "swiss_specifications", "swiss_cut", "fig7", "sushi_specifications")
 
-#: Studies whose tables the ledger reads; names of the tables of what the data are begin with FACTS.
+#: Studies whose tables the claims read; names of the tables of facts on real data begin with FACTS.
 FACTS = "facts"
 STUDIES = tuple(
     dict.fromkeys(
-        [name for _, figures, fair, _ in _SYNTHETIC for name in (*figures, fair)]
-        + [name for names in _POINTS.values() for name in names]
+        [name for _, figures, cv, _ in _SYNTHETIC for name in (*figures, cv)]
+        + list(_POINTS.values())
         + list(_REAL)
     )
 )
 _METRICS = ("aps", "sse", "nmi", "mse_out")
-_DRAWN = "as in the figure: chosen by the truth"
-_HELD = "chosen by held-out entries"
-_SAME = "the same fits, chosen by the truth"
-_UNTIED = "APS of untied scores, at the same points"
+_FIGURE, _GRID, _FILES = "figure", "grid_points", "files"
+_SAME, _UNTIED, _CUT = "cv_fits_oracle", "untied_scores", "cut"
+_LABELS = {
+    _FIGURE: "as in the figure: oracle-tuned",
+    _GRID: "as in the figure: points of the grid",
+    _FILES: "the files",
+    CV: name_of(CV),
+    _SAME: "the fits of cross-validation, oracle-tuned",
+    _UNTIED: "APS of untied scores, at the same points",
+    _CUT: "fewer runs: heaviest 30 % of denser graphs",
+}
+
+
+def label_of(specification: str) -> str:
+    """Return what a specification is called; those of real data by the label of their file.
+
+    Examples
+    --------
+    >>> label_of("cv"), label_of("swiss_metres")
+    ('tuned by cross-validation', 'fewer runs: altitude in metres')
+    """
+    return _LABELS.get(specification) or f"fewer runs: {name_of(specification)}"
 
 
 def scores(
@@ -70,7 +89,7 @@ def scores(
     ranking: str = "aps",
     keep: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Return level, model, replicate, metric and value of a table under one reading.
+    """Return level, model, replicate, metric and value of a table under one specification.
 
     Parameters
     ----------
@@ -79,9 +98,9 @@ def scores(
     data : str, optional
         One kind of data of several.
     selected_by : str, optional
-        Criterion for all metrics; by default each metric where it is best against the truth.
+        Selection for all metrics; by default each metric where it is best (oracle-tuned).
     ranking : {"aps", "aps_scores"}
-        What stands for average precision: of weights, or of untied scores.
+        Average precision of weights, or of untied scores.
     keep : sequence of str
         Further columns, which come first.
     """
@@ -95,60 +114,51 @@ def scores(
     return rows[columns].reset_index(drop=True)
 
 
-def readings(
-    tables: Tables, models: Mapping[str, str], kinds: Mapping[str, str]
-) -> Iterator[Reading]:
-    """Yield the evidence for the claims that the tables bear upon, under each reading.
+def specifications(tables: Tables) -> Iterator[Specification]:
+    """Yield the evidence on the claims that the tables are about, under each specification.
 
     Parameters
     ----------
     tables : dict
-        By study, and ``facts-swiss``, ``facts-sushi``; None where simulated data stand for real
-        ones.
-    models, kinds : dict
-        What models and kinds of data are called.
+        By study, and ``facts-swiss``, ``facts-sushi``; None where simulated data replace real ones.
     """
-    yield from _synthetic(tables, models)
+    yield from _synthetic(tables)
     yield from _points(tables)
-    yield from _real(tables, models, kinds)
+    yield from _real(tables)
 
 
-def _synthetic(tables: Tables, models: Mapping[str, str]) -> Iterator[Reading]:
+def _synthetic(tables: Tables) -> Iterator[Specification]:
     pd = import_optional("pandas", "workflow", "the replication")
 
     def evidence(names: Sequence[str], keep: Sequence[str], **how: Any) -> Evidence | None:
         found = [scores(t, keep=keep, **how) for t in map(tables.get, names) if t is not None]
-        return Evidence(pd.concat(found, ignore_index=True), dict(models)) if found else None
+        return Evidence(pd.concat(found, ignore_index=True)) if found else None
 
-    for claims, figures, fair, keep in _SYNTHETIC:
+    for claims, figures, cv, keep in _SYNTHETIC:
         drawn = evidence(figures, keep)
         if drawn is not None:
-            yield Reading(_DRAWN, True, drawn, claims)
-        held = evidence([fair], keep, selected_by=HELD_OUT)
-        if held is not None:
-            yield Reading(_HELD, False, held, claims)
+            yield Specification(_FIGURE, True, drawn, claims)
+        tuned = evidence([cv], keep, selected_by=CV)
+        if tuned is not None:
+            yield Specification(CV, False, tuned, claims)
             # what the levels, the grid and the density of these fits change by themselves
-            yield Reading(_SAME, False, evidence([fair], keep), claims)
+            yield Specification(_SAME, False, evidence([cv], keep), claims)
         if drawn is not None and claims is not COMPLETION:
             untied = evidence(figures, keep, ranking="aps_scores")
-            yield Reading(_UNTIED, False, untied, claims)
+            yield Specification(_UNTIED, False, untied, claims)
 
 
-def _points(tables: Tables) -> Iterator[Reading]:
-    used = {name for names in _POINTS.values() for name in names} | set(FIGURES)
+def _points(tables: Tables) -> Iterator[Specification]:
+    used = {*_POINTS.values(), *FIGURES}
     found = {name: table for name, table in tables.items() if name in used and table is not None}
-    claims = [
-        claim
-        for claim in (*HYPER, *ALGORITHM)
-        if any(name in found for name in _POINTS[claim.name])
-    ]
+    claims = [claim for claim in (*HYPER, *ALGORITHM) if _POINTS[claim.id] in found]
     if not claims:
         return
-    yield Reading("as in the figure: points of the grid", True, found, claims)
-    ranked = [claim for claim in claims if claim.name in _RANKED]
+    yield Specification(_GRID, True, found, claims)
+    ranked = [claim for claim in claims if claim.id in _RANKED]
     if ranked:
         untied = {name: _untied(table) for name, table in found.items()}
-        yield Reading(_UNTIED, False, untied, ranked)
+        yield Specification(_UNTIED, False, untied, ranked)
 
 
 def _untied(table: pd.DataFrame) -> pd.DataFrame:
@@ -157,9 +167,9 @@ def _untied(table: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(metric=rows["metric"].replace({"aps_scores": "aps"}))
 
 
-def _real(tables: Tables, models: Mapping[str, str], kinds: Mapping[str, str]) -> Iterator[Reading]:
+def _real(tables: Tables) -> Iterator[Specification]:
     def evidence(table: pd.DataFrame | None, **how: str) -> Evidence | None:
-        return None if table is None else Evidence(scores(table, **how), dict(models))
+        return None if table is None else Evidence(scores(table, **how))
 
     for figure, others, claims in (
         ("fig6", "swiss_specifications", SWISS),
@@ -168,22 +178,19 @@ def _real(tables: Tables, models: Mapping[str, str], kinds: Mapping[str, str]) -
         if figure not in tables:
             continue
         table = tables[figure]
-        yield Reading(_DRAWN, True, evidence(table), claims)
-        yield Reading(_HELD, False, evidence(table, selected_by=HELD_OUT), claims)
+        yield Specification(_FIGURE, True, evidence(table), claims)
+        yield Specification(CV, False, evidence(table, selected_by=CV), claims)
         if figure == "fig6":
-            yield Reading(_UNTIED, False, evidence(table, ranking="aps_scores"), claims)
+            yield Specification(_UNTIED, False, evidence(table, ranking="aps_scores"), claims)
             if tables.get("swiss_cut") is not None:
-                cut = evidence(tables["swiss_cut"])
-                yield Reading("fewer runs: heaviest 30 % of denser graphs", False, cut, claims)
-        part = tables.get(others)
-        if part is None:
-            continue
-        for kind in dict.fromkeys(part["data"]):
-            name = f"fewer runs: {kinds.get(kind, kind)}"
-            yield Reading(name, False, evidence(part, data=kind), claims)
+                yield Specification(_CUT, False, evidence(tables["swiss_cut"]), claims)
+        other = tables.get(others)
+        if other is not None:
+            for kind in dict.fromkeys(other["data"]):
+                yield Specification(str(kind), False, evidence(other, data=kind), claims)
     if f"{FACTS}-sushi" in tables:
         facts = tables[f"{FACTS}-sushi"]
         known = None
         if facts is not None:
             known = dict(zip(facts["quantity"], facts["value"], strict=True))
-        yield Reading("the files", True, known, SUSHI[2:])
+        yield Specification(_FILES, True, known, SUSHI[2:])

@@ -1,4 +1,4 @@
-"""What the words of the paper are taken to mean in numbers.
+"""The numbers that the words of the paper are read as.
 
 The margins come from the words and from the scale that the printed values give, by people who had
 seen figures of this replication but no verdict; none was changed after a claim had been judged.
@@ -12,12 +12,10 @@ the next, 0.33 to 0.40 for those with a few edges only.
 from __future__ import annotations
 
 __all__ = [
-    "FAMILIES", "HIGH", "LOW_SSE", "MEANINGFUL", "MUCH", "OVERLAP", "SLIGHT", "SLOW", "STABLE",
+    "HIGH", "LOW_SSE", "MEANINGFUL", "MUCH", "OVERLAP", "SLIGHT", "SLOW", "STABLE",
     "STEEP", "WELL",
 ]  # fmt: skip
 
-#: What the families of graphs are called, in the order of the paper's figures.
-FAMILIES = {"sbm": "SBM", "er": "ER", "ba": "BA"}
 #: A "high" APS, a "high performance", a "high accuracy": the least of the good ones in Figure 12.
 HIGH = 0.8
 #: A "low" SSE: less than half of what the empty graph has.

@@ -1,8 +1,8 @@
-"""The verdict of the replication, told from published files alone, in Markdown and as a page.
+"""The report on the replication, made from published files alone, in Markdown and as a page.
 
-``loading`` reads a directory, ``ledger``, ``tables`` and ``sentences`` work out what is told,
-``report`` gathers it, ``markdown`` and ``page`` write it. Both renderings can be made again from
-the tracked files at any time, so a test can tell that they are up to date.
+``load`` reads a directory, ``tables``, ``explain`` and ``findings`` compute what is shown, and
+``render`` gathers it and fills two templates. The same files give the same bytes, so a test can
+compare the tracked renderings with fresh ones.
 """
 
 from __future__ import annotations
@@ -10,67 +10,74 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from experiments.report.ledger import differences
-from experiments.report.loading import Gallery, load
+from experiments.io import atomic
+from experiments.report.explain import differences
+from experiments.report.load import Gallery, load
+from experiments.report.render import block, gather, markdown, page, replace_block
 from kgl._optional import import_optional
 
-__all__ = ["Gallery", "differences", "load", "verdict_job"]
+__all__ = ["Gallery", "differences", "load", "write_report"]
 
 
-def verdict_job(
+def write_report(
     found: str | Path | Iterable[str | Path],
-    markdown: str | Path,
-    page: str | Path,
-    log: str | Path,
+    text: str | Path,
+    html: str | Path | None = None,
     *,
-    strict: bool = False,
+    readme: str | Path | None = None,
     committed: str | None = None,
+    strict: bool = False,
+    log: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Write the verdict on published files, as Markdown and as HTML.
+    """Write the report on published files.
 
     Parameters
     ----------
     found : path or iterable of paths
         Directory of the published figures and tables, or these files.
-    markdown, page : path
-        What is written.
-    log : path
-        Of the job.
+    text, html : path
+        Of the Markdown, and of the page.
+    readme : path, optional
+        File whose generated part, between its two markers, is replaced.
+    committed : str, optional
+        A tracked ``claims.csv`` to compare with.
     strict : bool
         Whether a claim that is not reproduced and has no cause is an error.
-    committed : str, optional
-        The ledger that is tracked, to compare with.
+    log : callable
+        Takes lines about what was done.
     """
-    from experiments.io import atomic
-    from experiments.jobs import logged
-    from experiments.report.markdown import render as render_markdown
-    from experiments.report.page import render as render_page
-
-    with logged(log) as report:
-        gallery = load(found)
-        for line in _changes(gallery, committed) if committed else ():
-            report(line)
-        for path, render in ((markdown, render_markdown), (page, render_page)):
-            text = render(gallery, strict=strict)
-            with atomic(path) as part:
-                part.write_text(text, encoding="utf-8", newline="\n")
-            report(f"{path}: {len(text) / 1e6:.2f} MB")
+    gallery = load(found)
+    for line in _changes(gallery, committed) if committed else ():
+        log(line)
+    report = gather(gallery, strict=strict)
+    contents = {text: markdown(report)}
+    if html is not None:
+        contents[html] = page(report)
+    if readme is not None:
+        contents[readme] = replace_block(Path(readme).read_text(encoding="utf-8"), block(report))
+    for path, content in contents.items():
+        with atomic(path) as part:
+            part.write_text(content, encoding="utf-8", newline="\n")
+        log(f"{path}: {len(content) / 1e6:.2f} MB")
 
 
 def _changes(gallery: Gallery, committed: str) -> list[str]:
-    """Compare the ledger with the one that is committed, and say so where a verdict differs."""
+    """Compare the claims with those that are committed; where they differ, also on the screen."""
     pd = import_optional("pandas", "workflow", "the replication")
     command = ["git", "show", f"HEAD:{committed}"]
     try:
         shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):  # no git, no repository, or no such file
         return [f"no {committed} is committed here: nothing to compare with"]
-    changes = differences(pd.read_csv(io.StringIO(shown)), gallery.claims)
+    old = pd.read_csv(io.StringIO(shown))
+    if not set(gallery.claims.columns) <= set(old.columns):
+        return [f"the committed {committed} has other columns: not compared"]
+    changes = differences(old, gallery.claims)
     if not changes:
-        return [f"the ledger agrees with the committed {committed}"]
-    print(f"The ledger departs from the committed {committed}:", *changes, sep="\n  ",
+        return [f"the claims agree with the committed {committed}"]
+    print(f"The claims differ from the committed {committed}:", *changes, sep="\n  ",
           file=sys.stderr)  # fmt: skip
     return changes

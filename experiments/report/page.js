@@ -1,10 +1,10 @@
 "use strict";
-// Filters of the ledger, kept in the address; pictures enlarged on demand. Without this the page
+// Filters of the claims, kept in the address; pictures enlarged on demand. Without this the page
 // is a plain table with all rows.
 (() => {
   const form = document.getElementById("filters");
   const shown = document.getElementById("shown");
-  const rows = [...document.querySelectorAll("table.ledger tbody tr")];
+  const rows = [...document.querySelectorAll("table.claims-table tbody tr")];
   const names = ["experiment", "verdict", "q"];
   const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
 
@@ -32,7 +32,7 @@
     for (const name of names) {
       if (form.elements[name].value) kept.set(name, form.elements[name].value);
     }
-    history.replaceState(null, "", `#${kept.toString() || "ledger"}`);
+    history.replaceState(null, "", `#${kept.toString() || "claims"}`);
   };
 
   const read = () => {
@@ -41,7 +41,7 @@
       const kept = new URLSearchParams(hash);
       for (const name of names) form.elements[name].value = kept.get(name) ?? "";
       apply();
-      document.getElementById("ledger").scrollIntoView();
+      document.getElementById("claims").scrollIntoView();
     } else if (hash.startsWith("claim-")) {
       // a claim that is asked for must not be hidden
       const row = document.getElementById(hash);

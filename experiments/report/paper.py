@@ -1,38 +1,12 @@
-"""What the paper says of each of its figures, in our words, and the claims that bear on it."""
+"""What the paper states about each of its figures, in our words, and the claims about it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = [
-    "CONTROLS",
-    "DEFAULT",
-    "FIGURES",
-    "FURTHER",
-    "READINGS",
-    "SPECIFICATIONS",
-    "TITLE",
-    "WORTH",
-    "Shown",
-]  # fmt: skip
+__all__ = ["CONTROLS", "FIGURES", "FURTHER", "TITLE", "Shown"]
 
 TITLE = "Kernel-based Graph Learning from Smooth Signals: A Functional Viewpoint"
-
-#: How the default reading was found.
-DEFAULT = (
-    "What the paper leaves open is read so that the twelve values of APS that it prints (claim H1) "
-    "come out near, as far as its text allows, and never by which claims it makes pass."
-)
-
-#: Above the table of what is left of the gain with real side information.
-WORTH = "What is left of the gain when K_x knows no more than real side information"
-
-#: What the two tables of readings are.
-SPECIFICATIONS = (
-    "How many claims get which verdict when one thing that the paper leaves open is read "
-    "otherwise: all synthetic experiments in a small size, the default in the same size"
-)
-READINGS = "The same for readings of the full tables; those with fewer runs say so"
 
 _NOISE = ("N1", "N2", "N3", "N4", "N5", "N6", "N7", "N8")
 _MISSING = ("M1", "M2", "M3", "M4", "M5", "M6", "M7")
@@ -47,9 +21,9 @@ class Shown:
     study : str
         Name of its picture and table.
     says : str
-        What the paper says of it, or, for a figure that it does not have, what ours is for.
+        What the paper states about it, or, for a figure that it does not have, its purpose.
     claims : tuple of str
-        Claims that it bears on.
+        Claims about it.
     """
 
     study: str
@@ -93,7 +67,7 @@ FIGURES: dict[int, Shown] = {
     ),
     6: Shown(
         "fig6",
-        "KGL and KGL-N, which know the altitudes, beat the others; KGL is slightly ahead when more "
+        "KGL and KGL-N, which use the altitudes, beat the others; KGL is slightly ahead when more "
         "is missing. GL and GL-2step are close with nothing missing and then fall sharply, and "
         "KGL-Agnostic is poor next to KGL-O.",
         ("W1", "W2", "W3", "W4"),
@@ -131,8 +105,8 @@ FIGURES: dict[int, Shown] = {
     12: Shown(
         "fig12",
         "A small psi leaves a few edges that carry all the weight, a large one gives the complete "
-        "graph with equal weights; precision is best where the learned sparsity is that of the "
-        "truth. Twelve values of APS are printed.",
+        "graph with equal weights; precision is best where the learned sparsity is that of "
+        "the ground truth. Twelve values of APS are printed.",
         ("H1", "H2", "H3"),
     ),
     13: Shown(
@@ -147,51 +121,51 @@ FIGURES: dict[int, Shown] = {
 FURTHER = (
     Shown("h1", "The twelve printed values of APS beside ours.", ("H1",)),
     Shown("precision", "The printed values and the precision of the weights.", ("H1",)),
-    Shown("limits_psi", "What psi does at its ends.", ("H2", "H3")),
-    Shown("limits_lam", "What lam does at its upper end.", ("H5",)),
-    Shown("limits_rho", "What rho does at its upper end.", ("H6",)),
+    Shown("limits_psi", "psi at both ends.", ("H2", "H3")),
+    Shown("limits_lam", "lam at its upper end.", ("H5",)),
+    Shown("limits_rho", "rho at its upper end.", ("H6",)),
     Shown("convergence", "Outer iterations and the objective along them.", ("A1", "A2")),
     Shown("cost", "Time against the numbers of nodes and of observations.", ("A3",)),
     Shown("swiss_map", "One learned graph of the stations, on the map.", ("W1",)),
     Shown("swiss_imputed", "Temperatures that were withheld and filled in.", ("W1",)),
-    Shown("swiss_specifications", "Figure 6 under other readings.", ("W1", "W2", "W3", "W4")),
-    Shown("swiss_cut", "Figure 6 with density read as a cut.", ("W1", "W2", "W3", "W4")),
+    Shown("swiss_specifications", "Figure 6 under other specifications.", ("W1", "W2", "W3", "W4")),
+    Shown("swiss_cut", "Figure 6 with the density reached by a cut.", ("W1", "W2", "W3", "W4")),
     Shown("sushi_graph", "One learned graph of sushi.", ("U1",)),
-    Shown("sushi_attributes", "What attributes alone give.", ("U2",)),
-    Shown("sushi_specifications", "Figure 7 under other readings.", ("U1", "U2")),
+    Shown("sushi_attributes", "Clusters from the attributes alone.", ("U2",)),
+    Shown("sushi_specifications", "Figure 7 under other specifications.", ("U1", "U2")),
 )
 
 #: Comparisons that the paper does not make.
 CONTROLS = (
     Shown(
         "control_noise",
-        "Pure noise holds no graph: what a model finds there comes from the kernel it is given.",
+        "Pure noise holds no graph: what a model finds there comes from the kernel K_x.",
         ("N1", "M1"),
     ),
     Shown(
         "control_kx",
-        "What the proposed models gain from a kernel of the nodes that is made from the truth, and "
-        "what is left of it with others.",
+        "The gain of the proposed models with a K_x made from the graph itself, and the retained "
+        "share with degraded ones.",
         ("N1", "N5"),
     ),
     Shown(
         "control_kz",
-        "What they gain from the kernel of the observations.",
+        "The gain from the kernel of the observations, also a wrong one.",
         ("N5", "N7"),
     ),
     Shown(
         "cv_noise",
-        "Noise again, with hyperparameters chosen without the truth.",
+        "Noise again, tuned by cross-validation.",
         ("N1", "N2", "N5", "N6", "N7"),
     ),
     Shown(
         "cv_missing",
-        "Missing entries again, with hyperparameters chosen without the truth.",
+        "Missing entries again, tuned by cross-validation.",
         _MISSING,
     ),
     Shown(
         "cv_sizes",
-        "Sizes again, with hyperparameters chosen without the truth.",
+        "Sizes again, tuned by cross-validation.",
         ("S1", "S2", "S3"),
     ),
 )

@@ -1,4 +1,4 @@
-"""Tables to be read by people: few columns, few digits, intervals beside their figures."""
+"""Tables to be read by people: few columns, few digits, intervals beside their estimates."""
 
 from __future__ import annotations
 
@@ -9,38 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.claims.ledger import VERDICTS
-from experiments.report.loading import Gallery
+from experiments.claims.specifications import label_of
+from experiments.registry import Verdict, name_of
+from experiments.report.load import Gallery
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "Table", "compact", "costs", "figure", "label", "lasting", "machine", "matrix", "printed",
-    "printed_values", "readings", "settings", "span", "specifications", "versions",
+    "Table", "compact", "costs", "duration", "label", "full_specifications", "machine",
+    "matrix", "number", "printed", "printed_values", "settings", "small_specifications", "span",
+    "versions",
 ]  # fmt: skip
 
-#: What models, families and kinds of selection are called where people read.
-LABELS = {
-    "gl": "GL", "gl2step": "GL-2step", "kgln": "KGL-N", "kglo": "KGL-O", "kgl": "KGL",
-    "kglagnostic": "KGL-Agnostic", "kernel": "K_x alone", "kernel_sparse": "K_x alone",
-    "kernel_inverse": "the inverse of K_x", "pure_noise": "pure noise",
-    "pure_noise_dependent": "pure noise, said to be dependent", "custom_kernel": "mild noise",
-    "custom_kernel_noisy": "noise of variance 1", "custom_kernel_dependent": "dependent",
-    "custom_kernel_independent": "independent",
-    "sbm": "SBM", "er": "ER", "ba": "BA", "aps": "APS", "sse": "SSE", "nmi": "NMI",
-    "mse_out": "MSE of withheld entries", "held_out": "held-out entries",
-    "low": "from", "high": "to", "p05": "5 %", "p95": "95 %",
-    "graph": "family", "selected_by": "chosen by",
+#: Columns, where people read; models, families, metrics and kinds of data are looked up.
+_COLUMNS = {
+    "low": "from", "high": "to", "p05": "5 %", "p95": "95 %", "graph": "family",
+    "selected_by": "tuned by",
 }  # fmt: skip
-#: Columns that are measured; all others say what a row is about.
-_FIGURES = ("mean", "value", "low", "high", "p05", "p95")
-#: What may stand in brackets beside a figure, the first that there is.
+#: Columns that are measured; all others identify a row.
+_MEASURED = ("mean", "value", "low", "high", "p05", "p95")
+#: The ends in brackets beside an estimate, the first pair that there is.
 _ENDS = {
     ("low", "high"): "in brackets: 95 % interval of the mean",
     ("p05", "p95"): "in brackets: the 5th and the 95th percentile",
 }
-#: Columns that tell the reader nothing which the caption does not.
+#: Columns that repeat the caption.
 _SILENT = ("study", "sweep", "runs", "at_edge", "replicates", "scores_mean")
 
 
@@ -53,12 +47,12 @@ class Table:
     note: str = ""
 
 
-def figure(value: float) -> str:
+def number(value: float) -> str:
     """Write a number with about three digits.
 
     Examples
     --------
-    >>> [figure(x) for x in (0.1234, -0.00005, 32.0, 12.345, 1234.5, 0.0, float("nan"))]
+    >>> [number(x) for x in (0.1234, -0.00005, 32.0, 12.345, 1234.5, 0.0, float("nan"))]
     ['0.123', '-5.0e-05', '32', '12.3', '1234', '0', 'none']
     """
     if isnan(value):
@@ -74,7 +68,7 @@ def figure(value: float) -> str:
 
 
 def span(value: float, low: float, high: float) -> str:
-    """Write a figure with its interval; one without width is left out.
+    """Write an estimate with its interval; one without width is left out.
 
     Examples
     --------
@@ -82,26 +76,26 @@ def span(value: float, low: float, high: float) -> str:
     ('0.500 [0.250, 0.750]', '0.500')
     """
     if isnan(low) or isnan(high) or low == high:
-        return figure(value)
-    return f"{figure(value)} [{figure(low)}, {figure(high)}]"
+        return number(value)
+    return f"{number(value)} [{number(low)}, {number(high)}]"
 
 
 def label(value: Any) -> str:
-    """Write the value of a cell: a name that people know, or a short number."""
+    """Write the value of a cell: the name of an identifier, or a short number."""
     if isinstance(value, float):
         return f"{value:g}" if not isnan(value) else ""
-    return LABELS.get(str(value), str(value))
+    return _COLUMNS.get(str(value)) or name_of(str(value))
 
 
 def compact(frame: pd.DataFrame, *, most: int = 60, metric: str = "aps") -> Table:
     """Show a table of means in few columns.
 
-    A column that says the same everywhere goes into the note; a mean and its interval share a cell;
-    models stand side by side. Where more than ``most`` rows would be left, only ``metric`` is
-    shown, then the mean over levels, and the note says so.
+    A constant column goes into the note; a mean and its interval share a cell; models are side by
+    side. Where more than ``most`` rows would be left, only ``metric`` is shown, then the mean over
+    levels, with a note.
     """
     frame = frame.drop(columns=[c for c in frame.columns if c in _SILENT])
-    said = []
+    notes = []
     if "metric" in frame and frame["metric"].nunique() > 1:
         wide = _rows(frame)
         if wide > most and (frame["metric"] == metric).any():
@@ -113,27 +107,27 @@ def compact(frame: pd.DataFrame, *, most: int = 60, metric: str = "aps") -> Tabl
     elif _rows(frame) > most and {"level", "mean"} <= set(frame.columns):
         fixed = [c for c in _keys(frame) if c not in ("level", "noise", "missing", "m", "n")]
         frame = frame.groupby(fixed, sort=False, dropna=False)["mean"].mean().reset_index()
-        said.append("means over all levels")
+        notes.append("means over all levels")
     for name in _keys(frame):
         if frame[name].nunique(dropna=False) == 1:
             one = label(frame[name].iloc[0])
             if one:
-                said.insert(0, f"{label(name)}: {one}")
+                notes.insert(0, f"{label(name)}: {one}")
             frame = frame.drop(columns=name)
         elif name == "level" and any(
             other in frame and frame[other].equals(frame[name])
             for other in ("noise", "missing", "m", "n")
         ):
             frame = frame.drop(columns=name)
-    said += [text for ends, text in _ENDS.items() if set(ends) <= set(frame.columns)][:1]
+    notes += [text for ends, text in _ENDS.items() if set(ends) <= set(frame.columns)][:1]
     table = _pivoted(frame) or _plain(frame)
     if len(table.rows) > most:
-        said.append(f"the first {most} of {len(table.rows)} rows")
-    return Table(table.header, table.rows[:most], "; ".join(said))
+        notes.append(f"the first {most} of {len(table.rows)} rows")
+    return Table(table.header, table.rows[:most], "; ".join(notes))
 
 
 def _keys(frame: pd.DataFrame) -> list[str]:
-    return [str(c) for c in frame.columns if c not in _FIGURES]
+    return [str(c) for c in frame.columns if c not in _MEASURED]
 
 
 def _rows(frame: pd.DataFrame) -> int:
@@ -143,17 +137,17 @@ def _rows(frame: pd.DataFrame) -> int:
 
 
 def _cells(frame: pd.DataFrame) -> list[str]:
-    """Write the measured figures of each row in one cell."""
+    """Write the estimate of each row, with its ends, in one cell."""
     main = "mean" if "mean" in frame else "value"
     ends = next((ends for ends in _ENDS if set(ends) <= set(frame.columns)), None)
     if ends is None:
-        return [figure(float(value)) for value in frame[main]]
+        return [number(float(value)) for value in frame[main]]
     rows = zip(frame[main], frame[ends[0]], frame[ends[1]], strict=True)
     return [span(float(a), float(b), float(c)) for a, b, c in rows]
 
 
 def _pivoted(frame: pd.DataFrame) -> Table | None:
-    """Put models side by side, if each row then has one figure per model."""
+    """Put models side by side, if each row then has one estimate per model."""
     keys = [name for name in _keys(frame) if name != "model"]
     if "model" not in frame or not {"mean", "value"} & set(frame.columns):
         return None
@@ -179,7 +173,7 @@ def _plain(frame: pd.DataFrame) -> Table:
 
 
 def printed(gallery: Gallery) -> Table | None:
-    """Show how near the default reading is to the printed values, by kind of data."""
+    """Show how near the default specification is to the printed values, by kind of data."""
     h1 = gallery.table("h1", "paper", "mean", "data", "inside")
     if h1 is None:
         return None
@@ -187,7 +181,7 @@ def printed(gallery: Gallery) -> Table | None:
     for kind, part in h1.groupby("data", sort=False):
         off = (part["mean"] - part["paper"]).abs()
         inside = f"{int(part['inside'].sum())} of {len(part)}"
-        rows.append((label(kind), inside, figure(float(off.mean())), figure(float(off.max()))))
+        rows.append((label(kind), inside, number(float(off.mean())), number(float(off.max()))))
     header = (
         "data",
         "printed values from our 5 % to our 95 %",
@@ -208,7 +202,7 @@ def printed_values(gallery: Gallery) -> Table | None:
         ours = {r["data"]: span(r["mean"], r["p05"], r["p95"]) for _, r in part.iterrows()}
         paper = f"{part['paper'].iloc[0]:g}"
         rows.append((label(graph), f"{psi:g}", paper, *(ours.get(kind, "") for kind in kinds)))
-    ours_of = (f"ours, {label(kind)} data" for kind in kinds)
+    ours_of = (f"ours, {label(kind)}" for kind in kinds)
     return Table(
         ("family", "psi", "paper", *ours_of),
         tuple(rows),
@@ -216,56 +210,50 @@ def printed_values(gallery: Gallery) -> Table | None:
     )
 
 
-def specifications(gallery: Gallery) -> Table | None:
-    """Show how many claims hold under each reading of the specifications, the default first."""
-    many = gallery.table("specifications", "reading", "claim", "verdict", "default")
+def small_specifications(gallery: Gallery) -> Table | None:
+    """Show how many claims have each verdict under each specification at reduced size."""
+    many = gallery.table("specifications", "specification", "change", "verdict", "h1_distance")
     if many is None:
         return None
-    near = "h1_distance" in many
     rows = []
-    for name, part in many.groupby("reading", sort=False):
-        first = part.iloc[0]
-        about = "the default" if bool(first["default"]) else _or(first.get("change"), "")
-        tail = (figure(float(first["h1_distance"])),) if near else ()
-        rows.append((str(name), about, *_counts(part["verdict"]), *tail))
-    rows.sort(key=lambda row: row[1] != "the default")
-    tail = ("distance to the printed values",) if near else ()
-    return Table(("reading", "what changes", *VERDICTS, *tail), tuple(rows))
+    for name, own in many.groupby("specification", sort=False):
+        first = own.iloc[0]
+        distance = number(float(first["h1_distance"]))
+        rows.append((str(name), str(first["change"]), *_counts(own["verdict"]), distance))
+    verdicts = (verdict.label for verdict in Verdict)
+    header = ("specification", "what changes", *verdicts, "distance to the printed values")
+    return Table(header, tuple(rows))
 
 
-def readings(gallery: Gallery) -> Table | None:
-    """Show how many claims hold under each reading of the ledger, those of the figures first."""
+def full_specifications(gallery: Gallery) -> Table | None:
+    """Show how many claims have each verdict under each specification of the full tables."""
     rows = []
-    for (name, default), part in gallery.claims.groupby(["reading", "default"], sort=False):
-        about = f"{'the default; ' * bool(default)}{_experiments(part)}"
-        rows.append((str(name), about, *_counts(part.drop_duplicates("claim")["verdict"])))
-    return Table(("reading", "asked of", *VERDICTS), tuple(rows)) if rows else None
+    for (name, default), own in gallery.claims.groupby(["specification", "default"], sort=False):
+        about = ", ".join(dict.fromkeys(own["experiment"]))
+        about = f"{'the default; ' * bool(default)}{about}"
+        counts = _counts(own.drop_duplicates("claim")["verdict"])
+        rows.append((label_of(str(name)), about, *counts))
+    verdicts = (verdict.label for verdict in Verdict)
+    return Table(("specification", "judged for", *verdicts), tuple(rows)) if rows else None
 
 
 def matrix(gallery: Gallery) -> Table | None:
-    """Show the verdict on every claim under every reading that was tried on all of them."""
-    many = gallery.table("specifications", "reading", "claim", "verdict", "default")
+    """Return the id of the verdict on every claim under every specification at reduced size."""
+    many = gallery.table("specifications", "specification", "change", "claim", "verdict")
     if many is None:
         return None
     claims = list(dict.fromkeys(many["claim"]))
     rows = []
-    for name, part in many.groupby("reading", sort=False):
-        found = dict(zip(part["claim"], part["verdict"], strict=True))
-        rows.append((str(name), *(str(found.get(claim, "")) for claim in claims)))
-    return Table(("reading", *claims), tuple(rows))
-
-
-def _experiments(part: pd.DataFrame) -> str:
-    return ", ".join(dict.fromkeys(part["experiment"]))
+    for _, own in many.groupby("specification", sort=False):
+        found = dict(zip(own["claim"], own["verdict"], strict=True))
+        change = str(own["change"].iloc[0])
+        rows.append((change, *(str(found.get(claim, "")) for claim in claims)))
+    return Table(("specification", *claims), tuple(rows))
 
 
 def _counts(verdicts: Iterable[Any]) -> tuple[str, ...]:
     found = [str(one) for one in verdicts]
-    return tuple(str(found.count(name)) for name in VERDICTS)
-
-
-def _or(value: Any, other: str) -> str:
-    return value if isinstance(value, str) and value else other
+    return tuple(str(found.count(verdict)) for verdict in Verdict)
 
 
 def settings(gallery: Gallery) -> Table | None:
@@ -281,7 +269,7 @@ def settings(gallery: Gallery) -> Table | None:
 
 
 def versions(gallery: Gallery) -> Table | None:
-    """Show what made the tables."""
+    """Show the versions that made the tables."""
     states = gallery.provenance.get("code", [])
     names = ("commit", "dirty", "kgl", "python", "numpy", "scipy", "blas", "threads", "platform")
     known = {"dirty": "sources changed since", "threads": "BLAS threads", "blas": "BLAS"}
@@ -289,7 +277,7 @@ def versions(gallery: Gallery) -> Table | None:
     for name in names:
         values = list(dict.fromkeys(str(s[name]) for s in states if name in s))
         if values:
-            text = ", ".join(v[:12] if name == "commit" else _said(v) for v in values)
+            text = ", ".join(v[:12] if name == "commit" else _words(v) for v in values)
             rows.append((known.get(name, name), text))
     run = gallery.provenance.get("run", {})
     if "overrides" in run:
@@ -297,7 +285,7 @@ def versions(gallery: Gallery) -> Table | None:
     return Table(("", ""), tuple(rows)) if rows else None
 
 
-def _said(value: str) -> str:
+def _words(value: str) -> str:
     return {"False": "no", "True": "yes", "None": "unknown"}.get(value, value)
 
 
@@ -317,18 +305,18 @@ def machine(gallery: Gallery) -> Table | None:
         ("cpu_seconds", "time of all jobs"),
     ):
         if gallery.run.get(key) is not None:
-            rows.append((name, lasting(float(gallery.run[key]))))
+            rows.append((name, duration(float(gallery.run[key]))))
     if gallery.run.get("started"):
         rows.append(("started", str(gallery.run["started"])))
     return Table(("", ""), tuple(rows)) if rows else None
 
 
-def lasting(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Write a time.
 
     Examples
     --------
-    >>> lasting(40), lasting(600), lasting(8000)
+    >>> duration(40), duration(600), duration(8000)
     ('40 s', '10 min', '2 h 13 min')
     """
     if seconds < 90:
@@ -338,7 +326,7 @@ def lasting(seconds: float) -> str:
 
 
 def costs(gallery: Gallery) -> Table | None:
-    """Show what the jobs cost; fits, which there are many kinds of, by model."""
+    """Show time and memory of the jobs; of fits by model."""
     cost = gallery.cost
     if cost is None or not len(cost):
         return None

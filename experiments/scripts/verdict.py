@@ -1,12 +1,16 @@
-"""Snakemake script: the verdict on the run, as text and as a page, and what it changes."""
+"""Snakemake script: the report on the run, as text and as a page, and what it changes."""
 
-from experiments.report import verdict_job
+from experiments.jobs import logged
+from experiments.report import write_report
 
-verdict_job(
-    snakemake.input.files,
-    snakemake.output.text,
-    snakemake.output.page,
-    snakemake.log[0],
-    # only the paper's own run is tracked
-    committed="figures/claims.csv" if snakemake.output.text == "REPLICATION.md" else None,
-)
+# only the paper's own run is tracked; README.md is no output, since Snakemake deletes outputs first
+tracked = snakemake.output.text == "REPLICATION.md"
+with logged(snakemake.log[0]) as report:
+    write_report(
+        snakemake.input.files,
+        snakemake.output.text,
+        snakemake.output.page,
+        readme="README.md" if tracked else None,
+        committed="figures/claims.csv" if tracked else None,
+        log=report,
+    )

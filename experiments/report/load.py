@@ -1,8 +1,8 @@
-"""What a directory of published figures and tables holds.
+"""Read a directory of published figures and tables.
 
-Every file may be absent: what would be told from it is then left out. A file that was made from
-simulated data in place of real ones ends in ``-SIMULATED-STAND-IN``; it is taken only where there
-is no other, and :attr:`Gallery.simulated` names it.
+Every file but ``claims.csv`` may be absent: what would be reported from it is then left out. A file
+made from simulated data in place of real ones ends in ``-SIMULATED-STAND-IN``; it is used only
+where there is no other, and :attr:`Gallery.simulated` names it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.claims import Judgement, from_table
+from experiments.registry import STANDIN_SUFFIX
 from kgl._optional import import_optional
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["STANDIN", "Gallery", "Picture", "load"]
+__all__ = ["Gallery", "Picture", "load"]
 
-#: End of the names of files made from simulated data.
-STANDIN = "-SIMULATED-STAND-IN"
-#: Columns of the table of what jobs cost; a study about cost may have a table of the same name.
+#: Letters of the claims, in the order of the paper.
+_ORDER = "NMYSHAWU"
+#: Columns of the table of the jobs; a study about cost may have a table of the same name.
 _COST = {"job", "minutes_in_all"}
 
 
@@ -44,7 +46,7 @@ class Gallery:
     Attributes
     ----------
     claims : DataFrame
-        The ledger, one row per claim, reading and part.
+        One row per claim, specification and criterion.
     tables : dict
         All other CSV files, by the name of the study.
     pictures : dict
@@ -65,6 +67,16 @@ class Gallery:
     run: dict[str, Any] = field(default_factory=dict)
     simulated: tuple[str, ...] = ()
 
+    @cached_property
+    def judged(self) -> list[Judgement]:
+        """The claims under all specifications of the full tables."""
+        return from_table(self.claims)
+
+    @cached_property
+    def defaults(self) -> list[Judgement]:
+        """The claims under the default specification, in the order of the paper."""
+        return sorted((one for one in self.judged if one.default), key=lambda j: _place(j.claim.id))
+
     def table(self, name: str, *columns: str) -> pd.DataFrame | None:
         """Return a table that has these columns, or None."""
         found = self.tables.get(name)
@@ -72,7 +84,7 @@ class Gallery:
 
     @cached_property
     def cost(self) -> pd.DataFrame | None:
-        """What the jobs cost, by kind."""
+        """Time and memory of the jobs, by kind."""
         for table in self.tables.values():
             if set(table.columns) >= _COST:
                 return table
@@ -99,7 +111,7 @@ def load(found: str | Path | Iterable[str | Path]) -> Gallery:
     Raises
     ------
     FileNotFoundError
-        If there is no ledger (``claims.csv``): without it there is nothing to tell.
+        If there is no ``claims.csv``: without it there is nothing to report.
     """
     pd = import_optional("pandas", "workflow", "the replication")
     where = "among the files"
@@ -108,18 +120,17 @@ def load(found: str | Path | Iterable[str | Path]) -> Gallery:
         found = Path(found).glob("*")
     files, simulated = _files(map(Path, found))
     tables = {
-        path.stem.removesuffix(STANDIN): _read(pd, path)
+        path.stem.removesuffix(STANDIN_SUFFIX): _read(pd, path)
         for path in files.values()
         if path.suffix == ".csv"
     }
     if "claims" not in tables:
         raise FileNotFoundError(f"no claims.csv {where}: run the workflow first")
-    claims = tables.pop("claims")
     return Gallery(
-        claims=claims.assign(note=claims["note"].fillna(""), part=claims["part"].fillna("")),
+        claims=tables.pop("claims"),
         tables=tables,
         pictures={
-            path.stem.removesuffix(STANDIN): Picture(path, *_size(path))
+            path.stem.removesuffix(STANDIN_SUFFIX): Picture(path, *_size(path))
             for path in files.values()
             if path.suffix == ".png"
         },
@@ -132,16 +143,24 @@ def load(found: str | Path | Iterable[str | Path]) -> Gallery:
     )
 
 
+def _place(claim: str) -> tuple[int, int, str]:
+    place = _ORDER.find(claim[:1])
+    number = int(claim[1:]) if claim[1:].isdigit() else 0
+    return place if place >= 0 else len(_ORDER), number, claim
+
+
 def _files(found: Iterable[Path]) -> tuple[dict[str, Path], list[str]]:
     """Return files by name without the mark of simulated data, and the studies that have it."""
     files: dict[str, Path] = {}
     for path in sorted(found):
         if path.suffix in (".csv", ".png", ".json"):
-            name = path.stem.removesuffix(STANDIN) + path.suffix
-            if name not in files or not path.stem.endswith(STANDIN):
+            name = path.stem.removesuffix(STANDIN_SUFFIX) + path.suffix
+            if name not in files or not path.stem.endswith(STANDIN_SUFFIX):
                 files[name] = path
     marked = {
-        path.stem.removesuffix(STANDIN) for path in files.values() if path.stem.endswith(STANDIN)
+        path.stem.removesuffix(STANDIN_SUFFIX)
+        for path in files.values()
+        if path.stem.endswith(STANDIN_SUFFIX)
     }
     return dict(sorted(files.items())), sorted(marked)
 

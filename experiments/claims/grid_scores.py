@@ -1,6 +1,6 @@
-"""Scores at every point of a grid: what the claims about hyperparameters and algorithm are about.
+"""Scores at every grid point: the evidence on hyperparameters and on the algorithm.
 
-Their evidence is the tables themselves, by study. Runs are paired by family and replicate.
+It is the tables themselves, by study. Runs are paired by family and replicate.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.score import EVERY
+from experiments.registry import ALL_POINTS
 from experiments.stats import MissingEvidence
 from kgl.laplacian import Array
 
@@ -23,11 +23,11 @@ __all__ = [
     "RUNS",
     "Cube",
     "Tables",
+    "along",
+    "by_run",
     "cube",
-    "every",
+    "grid_rows",
     "kinds",
-    "line",
-    "point",
     "spread_over",
 ]
 
@@ -36,8 +36,12 @@ KINDS = ("independent", "dependent")
 RUNS = ["graph", "replicate"]
 
 
-def every(
-    table: pd.DataFrame | None, metrics: Sequence[str], *, selected_by: str = EVERY, **fixed: Any
+def grid_rows(
+    table: pd.DataFrame | None,
+    metrics: Sequence[str],
+    *,
+    selected_by: str = ALL_POINTS,
+    **fixed: Any,
 ) -> pd.DataFrame:
     """Return the rows of some metrics of KGL, where columns have given values.
 
@@ -64,16 +68,16 @@ def every(
 
 
 def kinds(table: pd.DataFrame | None) -> list[str]:
-    """Return which kinds of data a table is about."""
+    """Return the kinds of data of a table."""
     found = set() if table is None else set(table["data"])
     return [kind for kind in KINDS if kind in found]
 
 
-def point(
+def by_run(
     table: pd.DataFrame | None, metric: str, columns: str | list[str], **fixed: Any
 ) -> pd.DataFrame:
-    """Return a metric with runs in rows and what varies in columns; all of it must be there."""
-    rows = every(table, [metric], **fixed)
+    """Return a metric with runs in rows and what varies in columns; none may be missing."""
+    rows = grid_rows(table, [metric], **fixed)
     varied = [columns] if isinstance(columns, str) else columns
     if rows.duplicated([*RUNS, *varied]).any():
         raise MissingEvidence(
@@ -82,13 +86,13 @@ def point(
     wide = rows.pivot_table(index=RUNS, columns=columns, values="value", dropna=False)
     wide = wide.dropna(axis="columns", how="all").dropna(axis="index", how="all")
     if wide.isna().any(axis=None):
-        raise MissingEvidence(f"scores of {metric} of some runs are lacking")
+        raise MissingEvidence(f"scores of {metric} of some runs are missing")
     return wide
 
 
-def line(table: pd.DataFrame | None, metric: str, axis: str, **fixed: Any) -> dict[float, Array]:
+def along(table: pd.DataFrame | None, metric: str, axis: str, **fixed: Any) -> dict[float, Array]:
     """Return a metric of all runs at each value of a hyperparameter, in order."""
-    wide = point(table, metric, axis, **fixed)
+    wide = by_run(table, metric, axis, **fixed)
     values = [float(value) for value in wide.columns]
     return dict(zip(values, wide.to_numpy().T, strict=True))
 
@@ -113,7 +117,7 @@ class Cube:
 
 def cube(table: pd.DataFrame | None, metric: str, **fixed: Any) -> Cube:
     """Return a metric on the whole grid of a study."""
-    wide = point(table, metric, ["lam", "rho", "psi"], **fixed)
+    wide = by_run(table, metric, ["lam", "rho", "psi"], **fixed)
     axes = [np.unique(wide.columns.get_level_values(name)) for name in ("lam", "rho", "psi")]
     shape = [len(axis) for axis in axes]
     if wide.shape[1] != np.prod(shape):
