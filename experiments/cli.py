@@ -23,7 +23,7 @@ from experiments.fit import fit_cell
 from experiments.io import save_csv, save_table
 from experiments.lookup import ConfigError, conf_dir
 from experiments.registry import METRICS, STANDIN, STANDIN_SUFFIX
-from experiments.score import score_study, summarize
+from experiments.score import score_study, summarise
 
 __all__ = ["Gather", "main", "run"]
 
@@ -42,7 +42,7 @@ def run(composed: Composed, directory: Path) -> float:
     arrays = fit_cell(build(cell.data), cell.fit, print)
     score, folds = values["protocol"]["score"], values["protocol"]["fit"]["folds"]
     table = score_study("one-off", [(cell.labels, arrays)], {**score, "folds": folds})
-    summary = summarize(table, [name for name in METRICS if name in set(table["metric"])])
+    summary = summarise(table, [name for name in METRICS if name in set(table["metric"])])
     if cell.simulated:
         table.insert(0, "source", STANDIN)
         summary.insert(0, "source", STANDIN)

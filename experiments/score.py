@@ -19,7 +19,7 @@ from kgl.laplacian import Array
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["KEYS", "best_points", "score_cell", "score_study", "summarize"]
+__all__ = ["KEYS", "best_points", "score_cell", "score_study", "summarise"]
 
 #: Metrics that a grid point can be selected by, and whether more of it is better.
 SELECTING = {name: bool(m.higher_is_better) for name, m in METRICS.items() if m.selects}
@@ -161,7 +161,7 @@ def score_study(
     return table[[c for c in table.columns if c not in last] + last]
 
 
-def summarize(
+def summarise(
     table: pd.DataFrame,
     metrics: Iterable[str],
     *,
