@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.registry import ALL_POINTS, CV
 from kgl._optional import import_optional
 from kgl.laplacian import Array
 
@@ -25,9 +26,9 @@ __all__ = ["CRITERIA", "EVERY", "HELD_OUT", "best_points", "score_cell", "score_
 #: What a grid point can be chosen by against the truth, and whether more of it is better.
 CRITERIA = {"aps": True, "sse": False, "nmi": True, "mse_out": False}
 #: A choice without the truth: observed entries are predicted from the others.
-HELD_OUT = "held_out"
+HELD_OUT = CV
 #: No choice: every point, for studies that ask for it.
-EVERY = "every"
+EVERY = ALL_POINTS
 #: What is written for the chosen point.
 METRICS = (
     "aps",
