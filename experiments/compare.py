@@ -11,66 +11,125 @@ import sys
 from pathlib import Path
 
 import matplotlib as mpl
-import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.comparison import common_studies, compare_tables
-from experiments.config import compose
-from experiments.figures import style
-from experiments.io import atomic, save_csv
-from experiments.lookup import ConfigError
+from experiments import registry
+from experiments.figures import panels, style
+from experiments.io import atomic, load_table, save_csv
+from experiments.score import KEYS
 
 RESULTS = Path("results")
+#: What makes two rows the same measurement, besides sizes that a study sweeps over. A size that an
+#: override changed for the whole study does not keep its rows apart.
+PAIR = ["study", "graph", "data", "sweep", "level", "model", "replicate", "metric"]
+SIZES = ["m", "n", "noise", "missing"]
+
+# ------------------------------------------------------------------------------------ numbers
 
 
-def look(model: str) -> dict[str, str]:
-    """Label, colour and marker of a model, as in the figures."""
-    try:
-        chosen = compose([f"model={model}"]).values()["model"]
-    except ConfigError:  # a model whose file has gone since
-        return {"label": model, "color": "#777777", "marker": "o"}
-    found = chosen["style"]
-    return {"label": chosen["label"], "color": found["color"], "marker": found["marker"]}
+def common_studies(first: str | Path, second: str | Path) -> list[str]:
+    """Return the studies that both runs have tables of."""
+    names = []
+    for run in (first, second):
+        tables = Path(run) / "tables"
+        if not tables.is_dir():
+            known = sorted(p.parent.name for p in Path(run).parent.glob("*/tables"))
+            raise FileNotFoundError(
+                f"{run} is not a run: it has no tables; runs here: {', '.join(known) or 'none'}"
+            )
+        names.append({path.stem for path in tables.glob("*.parquet")})
+    both = sorted(names[0] & names[1])
+    if not both:
+        raise ValueError(
+            f"{first} has the studies {', '.join(sorted(names[0]))} and {second} has "
+            f"{', '.join(sorted(names[1]))}; none is in both"
+        )
+    return both
+
+
+def compare_tables(first: str | Path, second: str | Path, study: str) -> pd.DataFrame:
+    """Return, for each cell and metric, both means and the paired difference second - first.
+
+    Each metric is taken at its own best grid point, as in the figures. Replicates are paired: the
+    same number is the same random draw, unless an override changed the seed. ``p05`` and ``p95``
+    are percentiles of the differences.
+    """
+    tables = [load_table(Path(run) / "tables" / f"{study}.parquet")[0] for run in (first, second)]
+    swept = [key for key in SIZES if all(table[key].nunique() > 1 for table in tables)]
+    selects = [name for name, metric in registry.METRICS.items() if metric.selects]
+    both = []
+    for table in tables:
+        own = table["metric"].isin(selects) & (table["metric"] == table["selected_by"])
+        both.append(table.loc[own, [*PAIR, *swept, "value"]])
+    pairs = both[0].merge(both[1], on=[*PAIR, *swept], suffixes=("_first", "_second"))
+    if pairs.empty:
+        raise ValueError(
+            f"{first} and {second} share no cell of {study}; compare runs with the same graphs, "
+            "data, levels and models"
+        )
+    pairs["difference"] = pairs["value_second"] - pairs["value_first"]
+    keys = [key for key in KEYS if key in [*PAIR, *swept]] + ["metric"]
+    groups = pairs.groupby(keys, sort=False)
+    out = groups.agg(
+        first=("value_first", "mean"),
+        second=("value_second", "mean"),
+        difference=("difference", "mean"),
+        p05=("difference", lambda v: np.percentile(v, 5)),
+        p95=("difference", lambda v: np.percentile(v, 95)),
+        pairs=("difference", "count"),
+    )
+    return out.reset_index()
+
+
+# ------------------------------------------------------------------------------------- figure
 
 
 def draw(table: pd.DataFrame, first: str, second: str) -> Figure:
     """One row per family and kind of data, one column per metric, one line per model."""
     rows = list(table[["graph", "data"]].drop_duplicates().itertuples(index=False))
-    metrics = list(table["metric"].unique())
-    # a study of sizes has a line for each
-    others = [key for key in ("m", "n") if key in table and key != table["sweep"].iloc[0]]
-    lines = ["model", *others]
-    size = (max(style.COLUMN, 3.1 * len(metrics) + 0.6), 1.9 * len(rows) + 0.5)
-    figure, axes = plt.subplots(
-        len(rows), len(metrics), figsize=size, squeeze=False, layout="constrained", sharex=True
-    )
+    metrics = panels.unique(table["metric"])
+    sweep = table["sweep"].iloc[0]
+    width = max(style.COLUMN, 3.1 * len(metrics) + 0.6)
+    fig = Figure(figsize=(width, 1.9 * len(rows) + 0.5), layout="constrained")
+    axes = fig.subplots(len(rows), len(metrics), squeeze=False, sharex=True)
     for (graph, data), line in zip(rows, axes, strict=True):
         for metric, ax in zip(metrics, line, strict=True):
-            here = table.query("graph == @graph and data == @data and metric == @metric")
-            for (model, *size), part in here.groupby(lines, sort=False):
-                # the mean may lie outside the percentiles, which errorbar would refuse
-                ends = [part["difference"] - part["p05"], part["p95"] - part["difference"]]
-                ends = [end.clip(lower=0) for end in ends]
-                shown = look(str(model))
-                shown["label"] += "".join(
-                    f", {k} = {v:g}" for k, v in zip(others, size, strict=True)
-                )
-                ax.errorbar(part["level"], part["difference"], yerr=ends, capsize=2, **shown)
-            ax.axhline(0, color="#777777", linewidth=0.8)
-            ax.set_title(f"{graph.upper()}, {data} data")
-            ax.set_ylabel(f"difference in {style.LABELS.get(metric, metric)}")
+            here = table[(table["graph"] == graph) & (table["data"] == data)]
+            here = here[here["metric"] == metric]
+            _differences(ax, here)
+            ax.axhline(0, color=style.GREY, linewidth=0.8)
+            ax.set_title(panels.title(graph, data))
+            ax.set_ylabel(f"difference in {registry.axis_label(metric)}")
             if here.empty:
                 ax.set_axis_off()
         line[-1].legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
-    sweep = table["sweep"].iloc[0]
     for ax in axes[-1]:
-        ax.set_xlabel(style.LABELS.get(sweep, sweep))
-    figure.suptitle(f"{second} minus {first}", fontsize=9)
-    return figure
+        ax.set_xlabel(registry.axis_label(sweep))
+    fig.suptitle(f"{second} minus {first}", fontsize=9)
+    return fig
+
+
+def _differences(ax: Axes, part: pd.DataFrame) -> None:
+    """Draw a line per model; a study of sizes has a line for each size."""
+    sizes = [key for key in ("m", "n") if key in part and (part["sweep"] != key).all()]
+    for (model, *size), line in part.groupby(["model", *sizes], sort=False):
+        # the mean may lie outside the percentiles, which errorbar would refuse
+        low = (line["difference"] - line["p05"]).clip(lower=0)
+        high = (line["p95"] - line["difference"]).clip(lower=0)
+        label = registry.model(str(model)).label
+        label += "".join(f", {k} = {v:g}" for k, v in zip(sizes, size, strict=True))
+        look = panels.look(str(model)) | {"label": label, "capsize": 2}
+        ax.errorbar(line["level"], line["difference"], yerr=[low, high], **look)
+
+
+# ------------------------------------------------------------------------------------ command
 
 
 def main(arguments: list[str] | None = None) -> None:
+    """Compare the runs that the command names; print the differences of each study."""
     parser = argparse.ArgumentParser(prog="python -m experiments.compare", description=__doc__)
     parser.add_argument("first", help="a directory of results/, such as paper")
     parser.add_argument("second", help="another one, such as fig2-1a2b3c4d")

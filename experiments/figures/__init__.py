@@ -6,49 +6,103 @@ returns the figure and a DataFrame with every number that is drawn, which is wri
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import matplotlib as mpl
 import pandas as pd
+from matplotlib.figure import Figure
 
 from experiments.figures import style
 from experiments.io import atomic, load_arrays, load_table, save_csv
 from experiments.lookup import resolve
-from experiments.registry import STANDIN
+from experiments.registry import ALL_POINTS, STANDIN
 from experiments.score import summarise
+from kgl.laplacian import Array
+
+__all__ = ["Drawn", "Inputs", "draw"]
+
+#: What a figure function returns.
+Drawn: TypeAlias = tuple[Figure, pd.DataFrame]
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a figure is drawn from."""
+    """What a figure is drawn from.
+
+    Attributes
+    ----------
+    study : str
+        Its name.
+    config : dict
+        conf/study/<study>.yaml.
+    settings : dict
+        What holds for all cells of the study; figures read its ``protocol``.
+    table : DataFrame
+        One row per cell, replicate, selection and metric.
+    labels : sequence of dict
+        The graph, data, level and model of each cell.
+    fits, data : sequence of str
+        Files of the cells, where the study sets ``arrays``.
+    simulated : bool
+        Whether simulated data replace real ones.
+    """
 
     study: str
-    config: dict[str, Any]  # conf/study/<study>.yaml
-    styles: dict[str, dict[str, str]]  # label, colour and marker of each model
-    settings: dict[str, Any]  # replicates, protocol, labels of graphs and data, ...
-    table: pd.DataFrame  # one row per cell, replicate, criterion and metric
-    labels: Sequence[dict[str, Any]]  # what each cell is
-    fits: Sequence[str]  # files of the cells, where the study asks for arrays
-    data: Sequence[str]
-    simulated: bool = False  # whether simulated data stand for real ones
+    config: dict[str, Any]
+    settings: dict[str, Any]
+    table: pd.DataFrame
+    labels: Sequence[dict[str, Any]] = ()
+    fits: Sequence[str] = ()
+    data: Sequence[str] = ()
+    simulated: bool = False
 
     @property
     def summary(self) -> pd.DataFrame:
-        """Means and percentiles over replicates."""
+        """Means and percentiles over replicates, each metric at its own best grid point."""
         return summarise(self.table, self.config["metrics"], pool=self.config.get("pool", False))
 
-    def arrays(self) -> Iterator[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]]:
+    @property
+    def run_once(self) -> set[str]:
+        """The models that the sweep does not change."""
+        return {model for names in self.config.get("once", {}).values() for model in names}
+
+    def tuned(
+        self, metrics: Sequence[str], selections: Sequence[str | None], *, pool: bool = False
+    ) -> pd.DataFrame:
+        """Return means and percentiles at several selections; None is each metric's own best."""
+        parts = []
+        for selection in selections:
+            part = summarise(self.table, metrics, pool=pool, selected_by=selection)
+            by = selection or part["metric"]
+            part.insert(list(part.columns).index("metric"), "selected_by", by)
+            parts.append(part)
+        return pd.concat(parts, ignore_index=True)
+
+    def grid_rows(self) -> pd.DataFrame:
+        """Return the rows of every grid point."""
+        rows = self.table[self.table["selected_by"] == ALL_POINTS]
+        if rows.empty:
+            raise ValueError(
+                f"{self.study}: the table has no rows of every grid point; set study.points"
+            )
+        return rows
+
+    def arrays(self) -> Iterator[tuple[dict[str, Any], dict[str, Array], dict[str, Array]]]:
         """Yield labels, data and fit of each cell; replicates are along the first axis."""
         for labels, data, fit in zip(self.labels, self.data, self.fits, strict=True):
             yield labels, load_arrays(data)[0], load_arrays(fit)[0]
 
+    def aps(self, fit: Mapping[str, Array]) -> Array:
+        """Return the average precision of a fit, of weights or of scores as the protocol sets."""
+        return fit[f"aps_{self.settings['protocol']['score']['aps']}"]
+
 
 def draw(
     study: str,
-    known: dict[str, Any],
+    known: Mapping[str, Any],
     *,
     table: str,
     fits: Sequence[str],
@@ -58,8 +112,9 @@ def draw(
     """Draw the figure of a study and write it in the formats of ``outputs``."""
     mpl.use("Agg")
     style.use()
-    inputs = Inputs(study=study, table=load_table(table)[0], fits=fits, data=data, **known)
-    figure, numbers = resolve(f"experiments.figures.{known['config']['figure']}")(inputs)
+    given = {key: known[key] for key in ("config", "settings", "labels", "simulated")}
+    inputs = Inputs(study=study, table=load_table(table)[0], fits=fits, data=data, **given)
+    figure, numbers = resolve(f"experiments.figures.{inputs.config['figure']}")(inputs)
     if inputs.simulated:
         figure.suptitle(STANDIN, color=style.ORANGE, fontsize=9, fontweight="bold")
         numbers.insert(0, "source", STANDIN)

@@ -11,42 +11,46 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from experiments.figures import Inputs, style
-from experiments.score import CRITERIA
+from experiments import registry
+from experiments.figures import Drawn, Inputs, panels, style
 from kgl.laplacian import Array
 
 AXES = ("psi", "lam", "rho")
 KEYS = ["data", "graph", "model"]
 
 
-def draw(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
+def draw(inputs: Inputs) -> Drawn:
     """One row per metric, one column per psi: means over replicates, the best point circled."""
     numbers = _numbers(inputs)
-    rows = list(numbers.groupby([*KEYS, "metric"], sort=False))
-    psi = list(dict.fromkeys(numbers["psi"]))
+    rows = panels.groups(numbers, [*KEYS, "metric"])
+    psi = panels.unique(numbers["psi"])
     size = (style.PAGE / 4 * max(2, len(psi)), 1.85 * len(rows) + 0.3)
     fig = Figure(figsize=size, layout="constrained")
     axes = fig.subplots(len(rows), len(psi), squeeze=False, sharex=True, sharey=True)
     for ((*cell, metric), part), line in zip(rows, axes, strict=True):
         # errors differ by factors, and the small ones matter
-        scale = Normalize if CRITERIA.get(metric, True) else LogNorm
+        scale = Normalize if _higher_is_better(metric) else LogNorm
         norm = scale(part["mean"].min(), part["mean"].max())
         for ax, value in zip(line, psi, strict=True):
             image = _heat_map(ax, part[part["psi"] == value], metric, norm)
-        better = "more" if CRITERIA.get(metric, True) else "less"
-        label = f"{style.label(metric)}\n({better} is better)"
+        better = "higher" if _higher_is_better(metric) else "lower"
+        label = f"{registry.axis_label(metric)}\n({better} is better)"
         ticks = LogLocator(subs=(1, 1.5, 2, 3, 4, 5, 7)) if scale is LogNorm else None
         bar = fig.colorbar(image, ax=line, label=label, ticks=ticks, format="%g", pad=0.01)
         bar.ax.minorticks_off()
-        line[0].set_ylabel(_name(cell, numbers, inputs) + style.label("rho"))
+        line[0].set_ylabel(_name(cell, numbers) + registry.axis_label("rho"))
     for ax, value in zip(axes[0], psi, strict=True):
-        ax.set_title(f"{style.label('psi')} = {style.scientific(value)}")
+        ax.set_title(f"{registry.axis_label('psi')} = {panels.scientific(value)}")
     for ax in axes[-1]:
-        ax.set_xlabel(style.label("lam"))
+        ax.set_xlabel(registry.axis_label("lam"))
     return fig, numbers
 
 
 # ------------------------------------------------------------------------------------- parts
+
+
+def _higher_is_better(metric: str) -> bool:
+    return registry.METRICS[metric].higher_is_better is not False
 
 
 def _numbers(inputs: Inputs) -> pd.DataFrame:
@@ -68,12 +72,10 @@ def _numbers(inputs: Inputs) -> pd.DataFrame:
             for key in reversed(KEYS):
                 table.insert(0, key, labels[key])
             for value in dict.fromkeys(drawn):
-                part = table[np.isclose(table["psi"], value, rtol=1e-6, atol=0)].sort_values(
-                    ["lam", "rho"]
-                )
-                best = (
-                    part["mean"].idxmax() if CRITERIA.get(metric, True) else part["mean"].idxmin()
-                )
+                part = table[np.isclose(table["psi"], value, rtol=1e-6, atol=0)]
+                part = part.sort_values(["lam", "rho"])
+                mean = part["mean"]
+                best = mean.idxmax() if _higher_is_better(metric) else mean.idxmin()
                 tables.append(part.assign(best=part.index == best))
     return pd.concat(tables, ignore_index=True)
 
@@ -92,38 +94,37 @@ def _drawn(grid: Array, inputs: Inputs) -> list[float]:
 
 
 def _values(fit: dict[str, Array], metric: str, labels: dict[str, Any], inputs: Inputs) -> Array:
-    name = f"aps_{inputs.settings['protocol']['score']['aps']}" if metric == "aps" else metric
-    if np.isnan(fit[name]).any():
+    values = inputs.aps(fit) if metric == "aps" else fit[metric]
+    if np.isnan(values).any():
         raise ValueError(
             f"study.metrics of {inputs.study}: {labels['model']} has no {metric}; withhold "
             "entries in study.sweep, or leave the metric out"
         )
-    return fit[name]
+    return values
 
 
-def _name(cell: list[str], numbers: pd.DataFrame, inputs: Inputs) -> str:
+def _name(cell: list[str], numbers: pd.DataFrame) -> str:
     """Name the cell of a row where there are several."""
     if len(numbers[KEYS].drop_duplicates()) == 1:
         return ""
     data, graph, model = cell
-    title = style.title(graph, inputs.settings["labels"], data)
-    return f"{inputs.styles[model]['label']}: {title}\n"
+    return f"{registry.model(model).label}: {panels.title(graph, data)}\n"
 
 
 def _heat_map(ax: Axes, part: pd.DataFrame, metric: str, norm: Normalize) -> Any:
     # a cell per point, evenly spaced: the grid is in steps of a factor
     table = part.pivot(index="rho", columns="lam", values="mean")
     # dark is better in every row
-    colours = "viridis_r" if CRITERIA.get(metric, True) else "viridis"
+    colors = "viridis_r" if _higher_is_better(metric) else "viridis"
     image = ax.imshow(
-        table, origin="lower", aspect="auto", cmap=colours, norm=norm, interpolation="nearest"
+        table, origin="lower", aspect="auto", cmap=colors, norm=norm, interpolation="nearest"
     )
-    (best,) = part[part["best"]].itertuples()
-    x, y = table.columns.get_loc(best.lam), table.index.get_loc(best.rho)
+    best = part[part["best"]].iloc[0]
+    x, y = list(table.columns).index(best["lam"]), list(table.index).index(best["rho"])
     ax.plot(x, y, "o", ms=8, mfc="none", mec="white", mew=1.6)
     ax.grid(False)
     for axis, values in ((ax.xaxis, table.columns), (ax.yaxis, table.index)):
         step = 1 + (len(values) > 4)  # every label of a long axis would touch the next
         at = np.arange(len(values))[::step]
-        axis.set_ticks(at, [style.scientific(values[k]) for k in at])
+        axis.set_ticks(at, [panels.scientific(values[k]) for k in at])
     return image

@@ -17,6 +17,7 @@ from experiments.figures import style
 
 
 def draw(output: str, report: Callable[[str], None] = print) -> None:
+    """Fit KGL to simulated stations, report the error of the filled records and draw the graph."""
     data = kgl.datasets.make_stations()
     model = kgl.KGL(density=0.15).fit(data.Y, x=data.x, z=data.z)
     hidden = data.Y.isna().to_numpy()

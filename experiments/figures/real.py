@@ -1,4 +1,4 @@
-"""The real data: figures 6 and 7, attributes alone, and other readings of both."""
+"""The real data: figures 6 and 7, attributes alone, and other specifications of both."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from experiments.figures import Inputs, style
-from experiments.figures.curves import BELOW, draw_models, set_levels, set_values
-from experiments.score import HELD_OUT, summarise
+from experiments import registry
+from experiments.figures import Drawn, Inputs, panels, style
+from experiments.registry import CV
 
-#: Two ways to choose hyperparameters, and what they are called above a panel.
-CHOICES = {None: "chosen by the truth (as in the paper)", HELD_OUT: "chosen by held-out entries"}
+#: How hyperparameters are selected, and what that is called above a panel.
+SELECTIONS = {None: "oracle-tuned (as in the paper)", CV: registry.SELECTIONS[CV]}
 #: The NMI of the attributes' graph that the paper prints.
 PRINTED = 0.34
 SCALES = {"none": "as they are", "standard": "standardised", "minmax": "scaled to [0, 1]"}
@@ -26,142 +25,123 @@ RULES = {
     "median_sq_half": r"$1 / 2\,\mathrm{med}\,d^2$",
     "unit": r"$\gamma = 1$",
 }
+RULE_COLORS = ("#000000", "#56B4E9", "#D55E00", "#009E73", "#CC79A7")
+#: Panels of specifications in a row.
+WIDE = 4
 
 
-def swiss(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
-    """One row per way to choose hyperparameters, one column per metric, one line per model."""
+def swiss(inputs: Inputs) -> Drawn:
+    """One row per selection, one column per metric, one line per model."""
     metrics = ["aps", "sse"]
-    numbers = _both(inputs, inputs.config["metrics"])
-    fig = Figure(figsize=(style.PAGE, 4.9), layout="constrained")
-    axes = fig.subplots(2, 2, sharex=True, sharey="col")
-    for choice, line in zip(CHOICES, axes, strict=True):
+    numbers = inputs.tuned(inputs.config["metrics"], tuple(SELECTIONS))
+    fig, axes = panels.grid(2, 2, 4.9, sharex=True, sharey="col")
+    for selection, line in zip(SELECTIONS, axes, strict=True):
         for metric, ax in zip(metrics, line, strict=True):
-            _curves(ax, numbers, inputs, choice, metric)
-            ax.set_title(f"{style.label(metric)}, {CHOICES[choice]}")
-            ax.set_ylabel(style.label(metric))
+            _curves(ax, _at(numbers, selection, metric), "altitude alone")
+            ax.set_title(f"{registry.axis_label(metric)}, {SELECTIONS[selection]}")
+            ax.set_ylabel(registry.axis_label(metric))
     for metric, ax in zip(metrics, axes[-1], strict=True):
-        ax.set_xlabel(style.label("missing"))
-        set_levels(ax, numbers["level"])
-        set_values(ax, metric)
-    _legend(fig, axes[0, 0], "altitude alone")
+        ax.set_xlabel(registry.axis_label("missing"))
+        panels.set_levels(ax, numbers["level"])
+        panels.set_values(ax, metric)
+    _legend(fig, axes[0, 0])
     return fig, numbers
 
 
-def sushi(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
-    """One panel per way to choose hyperparameters, one line per model."""
-    numbers = _both(inputs, ["nmi"])
-    fig = Figure(figsize=(style.PAGE, 3.0), layout="constrained")
-    axes = fig.subplots(1, 2, sharex=True, sharey=True)
-    for choice, ax in zip(CHOICES, axes, strict=True):
-        _curves(ax, numbers, inputs, choice, "nmi")
-        ax.set_title(CHOICES[choice][:1].upper() + CHOICES[choice][1:])
-        ax.set_xlabel(style.label("reviewers"))
-    axes[0].set_ylabel(style.label("nmi"))
-    set_levels(axes[0], numbers["level"])
-    axes[0].set_ylim(bottom=0)
-    _legend(fig, axes[0], "attributes alone")
+def sushi(inputs: Inputs) -> Drawn:
+    """One panel per selection, one line per model."""
+    numbers = inputs.tuned(["nmi"], tuple(SELECTIONS))
+    fig, axes = panels.grid(1, 2, 3.0, sharex=True, sharey=True)
+    for selection, ax in zip(SELECTIONS, axes[0], strict=True):
+        _curves(ax, _at(numbers, selection, "nmi"), "attributes alone")
+        name = SELECTIONS[selection]
+        ax.set_title(name[:1].upper() + name[1:])
+        ax.set_xlabel(registry.axis_label("reviewers"))
+    axes[0, 0].set_ylabel(registry.axis_label("nmi"))
+    panels.set_levels(axes[0, 0], numbers["level"])
+    axes[0, 0].set_ylim(bottom=0)
+    _legend(fig, axes[0, 0])
     return fig, numbers
 
 
-def attributes(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
+def attributes(inputs: Inputs) -> Drawn:
     """One group of dots per scaling, one dot per bandwidth rule, and the printed value."""
     numbers = inputs.summary.drop(columns="at_edge")
     numbers["paper"] = PRINTED
     fig = Figure(figsize=(style.COLUMN, 2.9), layout="constrained")
     ax = fig.subplots()
-    ax.axhline(PRINTED, color="#777777", linestyle="--", linewidth=1.2)
+    printed: dict[str, Any] = {"color": style.GREY, "linestyle": "--"}
+    ax.axhline(PRINTED, linewidth=1.2, **printed)
     rules = [rule for rule in RULES if rule in set(numbers["level"])]
-    colours = ["#000000", "#56B4E9", "#D55E00", "#009E73", "#CC79A7"]
-    scales = list(dict.fromkeys(numbers["scale"]))
-    for k, (rule, colour) in enumerate(zip(rules, colours, strict=False)):
+    scales = panels.unique(numbers["scale"])
+    for k, (rule, color) in enumerate(zip(rules, RULE_COLORS, strict=False)):
         part = numbers[numbers["level"] == rule].set_index("scale").loc[scales].reset_index()
         x = np.arange(len(scales)) + 0.14 * (k - (len(rules) - 1) / 2)
-        look: dict[str, Any] = {"color": colour, "marker": "osD^v"[k], "linestyle": "none"}
-        style.curve(ax, x, part, label=RULES[rule], **look)
+        look: dict[str, Any] = {"color": color, "marker": "osD^v"[k], "linestyle": "none"}
+        panels.curve(ax, x, part, label=RULES[rule], **look)
     ax.set_xticks(range(len(scales)), [SCALES.get(scale, scale) for scale in scales])
     ax.set_xlabel("attributes")
-    ax.set_ylabel(f"{style.label('nmi')} with the groups")
+    ax.set_ylabel(f"{registry.axis_label('nmi')} with the groups")
     ax.set_ylim(0, max(0.6, float(numbers["p95"].max()) + 0.02))
     handles, labels = ax.get_legend_handles_labels()
-    handles.append(Line2D([], [], color="#777777", linestyle="--"))
-    ax.legend(handles, [*labels, f"paper: {PRINTED}"], ncols=3, **BELOW)
+    handles.append(panels.handle(**printed))
+    ax.legend(handles, [*labels, f"paper: {PRINTED}"], ncols=3, **panels.BELOW)
     return fig, numbers
 
 
-def readings(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
-    """One column per reading, one row per metric, one line per model."""
+def specifications(inputs: Inputs) -> Drawn:
+    """One column per specification, one row per metric, one line per model."""
     numbers = inputs.summary
     metrics = inputs.config["metrics"]
-    kinds = list(dict.fromkeys(numbers["data"]))
-    wide = 4
-    rows = -(-len(kinds) // wide)
+    kinds = panels.unique(numbers["data"])
+    rows = -(-len(kinds) // WIDE)
     fig = Figure(figsize=(style.PAGE, 1.75 * rows * len(metrics) + 0.5), layout="constrained")
     axes = fig.subplots(
-        rows * len(metrics), min(wide, len(kinds)), squeeze=False, sharex=True, sharey="row"
+        rows * len(metrics), min(WIDE, len(kinds)), squeeze=False, sharex=True, sharey="row"
     )
     for ax in axes.flat:
         ax.set_visible(False)
+    sweep = numbers["sweep"].iloc[0]
     for k, kind in enumerate(kinds):
-        for r, metric in enumerate(metrics):
-            ax = axes[(k // wide) * len(metrics) + r, k % wide]
+        own = numbers[numbers["data"] == kind]
+        line = axes[(k // WIDE) * len(metrics) : (k // WIDE + 1) * len(metrics), k % WIDE]
+        for metric, ax in zip(metrics, line, strict=True):
             ax.set_visible(True)
-            part = numbers[(numbers["data"] == kind) & (numbers["metric"] == metric)]
-            _lines(ax, part, inputs)
-            if r == 0:
-                default = " (as in the figure)" * (k == 0 and len(kinds) > 1)
-                ax.set_title(inputs.settings["labels"]["data"][kind] + default, fontsize=7)
-            if k % wide == 0:
-                ax.set_ylabel(style.label(metric))
-            if r == len(metrics) - 1 and k + wide >= len(kinds):
-                ax.tick_params(labelbottom=True)
-            if r == len(metrics) - 1 and k // wide == rows - 1:
-                ax.set_xlabel(style.label(_sweep(numbers)))
-            set_levels(ax, numbers["level"])
-            ax.set_ylim(bottom=0)
-            if metric == "aps":
-                ax.set_ylim(0, 1)
-    _legend(fig, axes[0, 0], "attributes alone")
+            _curves(ax, own[own["metric"] == metric], "attributes alone")
+            panels.set_levels(ax, numbers["level"])
+            panels.set_values(ax, metric)
+            if k % WIDE == 0:
+                ax.set_ylabel(registry.axis_label(metric))
+        default = " (as in the figure)" * (k == 0 and len(kinds) > 1)
+        line[0].set_title(registry.name_of(kind) + default, fontsize=7)
+        if k + WIDE >= len(kinds):
+            line[-1].tick_params(labelbottom=True)
+        if k // WIDE == rows - 1:
+            line[-1].set_xlabel(registry.axis_label("reviewers" if sweep == "n" else sweep))
+    _legend(fig, axes[0, 0])
     return fig, numbers
 
 
 # ------------------------------------------------------------------------------------- parts
 
 
-def _sweep(numbers: pd.DataFrame) -> str:
-    sweep = str(numbers["sweep"].iloc[0])
-    return "reviewers" if sweep == "n" else sweep
+def _at(numbers: pd.DataFrame, selection: str | None, metric: str) -> pd.DataFrame:
+    return numbers[
+        (numbers["selected_by"] == (selection or metric)) & (numbers["metric"] == metric)
+    ]
 
 
-def _both(inputs: Inputs, metrics: list[str]) -> pd.DataFrame:
-    """Return each metric at its best against the truth, and at the held-out choice."""
-    parts = []
-    for choice in CHOICES:
-        part = summarise(inputs.table, metrics, selected_by=choice)
-        part.insert(part.columns.get_loc("metric"), "selected_by", choice or part["metric"])
-        parts.append(part)
-    return pd.concat(parts, ignore_index=True)
+def _curves(ax: Axes, part: pd.DataFrame, alone: str) -> None:
+    """Draw a curve per model, and a dashed line for K_x alone, which no data change."""
+    kernel = part["model"].str.startswith("kernel")
+    panels.model_curves(ax, part[~kernel])
+    if kernel.any():
+        color = registry.model(part.loc[kernel, "model"].iloc[0]).color
+        value = part.loc[kernel, "mean"].mean()
+        ax.axhline(value, color=color, linestyle="--", linewidth=1.2, label=alone)
 
 
-def _curves(
-    ax: Axes, numbers: pd.DataFrame, inputs: Inputs, choice: str | None, metric: str
-) -> None:
-    chosen = numbers["selected_by"] == (choice or metric)
-    _lines(ax, numbers[chosen & (numbers["metric"] == metric)], inputs)
-
-
-def _lines(ax: Axes, part: pd.DataFrame, inputs: Inputs) -> None:
-    """Draw a curve per model, and a dashed line for the kernel alone, which no data change."""
-    alone = part["model"].str.startswith("kernel")
-    draw_models(ax, part[~alone], inputs)
-    if alone.any():
-        look = inputs.styles[part.loc[alone, "model"].iloc[0]]
-        value = part.loc[alone, "mean"].mean()
-        ax.axhline(value, color=look["color"], linestyle="--", linewidth=1.2, label=look["label"])
-
-
-def _legend(fig: Figure, ax: Axes, alone: str) -> None:
-    """Put one legend under all panels; the kernel alone goes by what it is made of."""
+def _legend(fig: Figure, ax: Axes) -> None:
     handles, labels = ax.get_legend_handles_labels()
-    labels = [alone if label.startswith("K_x") else label for label in labels]
-    fig.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False,
-               columnspacing=1.2, handlelength=1.8)  # fmt: skip
+    shown = dict(zip(labels, handles, strict=True))
+    panels.legend(fig, shown, columnspacing=1.2, handlelength=1.8)

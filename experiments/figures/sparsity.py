@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,21 +12,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from experiments.figures import Inputs, style
+from experiments import registry
+from experiments.figures import Drawn, Inputs, panels, style
+from experiments.registry import PRINTED_APS, PRINTED_PSI
 from kgl.laplacian import Array, adjacency_from_edges, edges_from_adjacency
 
-#: The values that the paper prints, at four psi.
-PAPER = {
-    "sbm": (0.39, 0.86, 0.80, 0.52),
-    "er": (0.33, 0.90, 0.78, 0.48),
-    "ba": (0.40, 0.89, 0.80, 0.67),
-}
-PSI = (1e-7, 1e-5, 1e-3, 1e-1)
-#: Its other hyperparameters; of a grid with more of them, the nearest are drawn.
+#: The other hyperparameters of the printed values; of other grids, the nearest point is drawn.
 POINT = {"lam": 0.1, "rho": 0.01}
 KEYS = ["data", "graph", "model"]
-#: From the heaviest edge to the lightest that has a colour of its own.
+#: From the heaviest edge to the lightest that has a color of its own.
 RANGE = 200.0
 
 
@@ -41,14 +38,14 @@ class Path:
 
 def paper_value(graph: str, psi: float) -> float:
     """Return the average precision that the paper prints; NaN where it prints none."""
-    for known, value in zip(PSI, PAPER.get(graph, ()), strict=False):
+    for known, value in zip(PRINTED_PSI, PRINTED_APS.get(graph, ()), strict=False):
         if np.isclose(psi, known, rtol=1e-6, atol=0):
             return value
     return np.nan
 
 
-def graphs(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
-    """One row per family, one column per psi and one for the truth: weights as heat maps."""
+def graphs(inputs: Inputs) -> Drawn:
+    """One row per family, one column per psi and one for the ground truth: weights as heat maps."""
     kind = inputs.config.get("options", {}).get("data")
     paths = [path for path in _paths(inputs) if path.labels["data"] == kind]
     if not paths:
@@ -58,8 +55,7 @@ def graphs(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
         )
     columns = max(len(path.weights) for path in paths) + 1
     size = (style.PAGE / 5 * columns, 1.7 * len(paths) + 0.1)
-    fig = Figure(figsize=size, layout="constrained")
-    fig.get_layout_engine().set(h_pad=0.06)
+    fig = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.06))
     axes = fig.subplots(len(paths), columns, squeeze=False)
     # one scale for all, in logarithms: a few heavy edges at small psi, many light ones at large
     top = max(max(path.truth.max(), path.weights.max()) for path in paths)
@@ -70,14 +66,15 @@ def graphs(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
         labels = path.labels
         for ax in line:
             ax.set_axis_off()
-        for ax, edges, row in zip(line, path.weights, path.numbers.itertuples(), strict=False):
+        rows = path.numbers.to_dict("records")
+        for ax, edges, row in zip(line, path.weights, rows, strict=False):
             _heat_map(ax, edges, norm, _heading(row))
-            numbers.append(_edge_table(labels, row.psi, "weight", edges))
-        image = _heat_map(line[len(path.weights)], path.truth, norm, "truth")
-        numbers.append(_edge_table(labels, np.nan, "true weight", path.truth))
-        name = style.title(labels["graph"], inputs.settings["labels"])
-        if len(inputs.styles) > 1:
-            name += f", {inputs.styles[labels['model']]['label']}"
+            numbers.append(_edge_table(labels, row["psi"], "weight", edges))
+        image = _heat_map(line[len(path.weights)], path.truth, norm, "ground truth")
+        numbers.append(_edge_table(labels, np.nan, "true_weight", path.truth))
+        name = panels.title(labels["graph"])
+        if len({path.labels["model"] for path in paths}) > 1:
+            name += f", {registry.model(labels['model']).label}"
         line[0].set_ylabel(name, fontsize=9)
     label = "edge weight\n(white: no edge)"
     fig.colorbar(
@@ -87,11 +84,11 @@ def graphs(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
     return fig, pd.concat(numbers, ignore_index=True)
 
 
-def printed(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
+def printed(inputs: Inputs) -> Drawn:
     """One panel per family: measured intervals beside the paper's values."""
     numbers = pd.concat([path.numbers for path in _paths(inputs)], ignore_index=True)
     numbers = numbers.drop(columns="aps")  # of one replicate
-    families = list(dict.fromkeys(numbers["graph"]))
+    families = panels.unique(numbers["graph"])
     ticks = sorted(numbers["psi"].unique())
     series = numbers[["data", "model"]].drop_duplicates().to_numpy().tolist()
     fig = Figure(figsize=(max(style.COLUMN, 2.4 * len(families)), 2.7), layout="constrained")
@@ -102,21 +99,22 @@ def printed(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
         for k, (data, model) in enumerate(series):
             chosen = (numbers[["data", "graph", "model"]] == [data, family, model]).all(axis=1)
             part = numbers[chosen]
-            # colours tell models apart, as everywhere; markers tell kinds of data
+            # colors distinguish models, as everywhere; markers distinguish kinds of data
             kind = list(inputs.config["models"]).index(data)
-            colour, name = (inputs.styles[model][key] for key in ("color", "label"))
-            look = {"color": colour, "marker": "os^D"[kind % 4], "linestyle": "none"}
+            known = registry.model(model)
+            look = {"color": known.color, "marker": "os^D"[kind % 4], "linestyle": "none"}
             look |= {"markerfacecolor": "white"} if kind % 2 else {}
             shift = 0.3 * (k - (len(series) - 1) / 2) / max(1, len(series) - 1)
             x = np.searchsorted(ticks, part["psi"]) + shift
-            label = f"{name}, {inputs.settings['labels']['data'][data]}"
-            style.curve(ax, x, part, bar=1.2, label=label, **look)
-        ax.set_title(style.title(family, inputs.settings["labels"]))
-        ax.set_xticks(range(len(ticks)), [style.scientific(psi) for psi in ticks])
-        ax.set(xlabel=style.label("psi"), xlim=(-0.5, len(ticks) - 0.5), ylim=(0, 1))
-    axes[0].set_ylabel(style.label("aps"))
-    place = {"loc": "outside lower center", "ncols": 3 if len(families) > 1 else 1}
-    fig.legend(*axes[0].get_legend_handles_labels(), frameon=False, **place)
+            label = f"{known.label}, {registry.name_of(data)}"
+            panels.curve(ax, x, part, bar=1.2, label=label, **look)
+        ax.set_title(panels.title(family))
+        ax.set_xticks(range(len(ticks)), [panels.scientific(psi) for psi in ticks])
+        ax.set(xlabel=registry.axis_label("psi"), xlim=(-0.5, len(ticks) - 0.5), ylim=(0, 1))
+    axes[0].set_ylabel(registry.axis_label("aps"))
+    handles, labels = axes[0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", frameon=False,
+               ncols=3 if len(families) > 1 else 1)  # fmt: skip
     return fig, numbers
 
 
@@ -144,10 +142,10 @@ def _paths(inputs: Inputs) -> list[Path]:
 
 
 def _numbers(
-    labels: dict[str, Any], fit: dict[str, Array], points: Array, inputs: Inputs
+    labels: dict[str, Any], fit: dict[str, Array], points: Any, inputs: Inputs
 ) -> pd.DataFrame:
     """Average precision over replicates beside the paper's, a row per psi."""
-    aps = fit[f"aps_{inputs.settings['protocol']['score']['aps']}"][:, points]
+    aps = inputs.aps(fit)[:, points]
     psi = fit["grid.psi"][points]
     table = pd.DataFrame({**{key: labels[key] for key in KEYS}, "psi": psi})
     table["paper"] = [paper_value(labels["graph"], value) for value in psi]
@@ -159,18 +157,19 @@ def _numbers(
     return table
 
 
-def _heading(row: Any) -> str:
-    """Return the psi, what this graph scores, what all replicates score and what the paper says."""
-    paper = "" if np.isnan(row.paper) else f", paper {row.paper:.2f}"
-    over = f"mean {row.mean:.2f} [{row.p05:.2f}, {row.p95:.2f}]"
-    return f"{style.label('psi')} = {style.scientific(row.psi)}\nAPS {row.aps:.2f}{paper}\n{over}"
+def _heading(row: Mapping[Any, Any]) -> str:
+    """Return the psi, what this graph scores, what all replicates score and the printed value."""
+    paper = "" if np.isnan(row["paper"]) else f", paper {row['paper']:.2f}"
+    over = f"mean {row['mean']:.2f} [{row['p05']:.2f}, {row['p95']:.2f}]"
+    psi = f"{registry.axis_label('psi')} = {panels.scientific(row['psi'])}"
+    return f"{psi}\nAPS {row['aps']:.2f}{paper}\n{over}"
 
 
 def _heat_map(ax: Axes, edges: Array, norm: LogNorm, title: str) -> Any:
     # the palest blues are left to the pairs without an edge, which are white
-    colours = ListedColormap(mpl.colormaps["Blues"](np.linspace(0.2, 1.0, 256)))
+    colors = ListedColormap(mpl.colormaps["Blues"](np.linspace(0.2, 1.0, 256)))
     W = np.ma.masked_equal(adjacency_from_edges(edges), 0.0)
-    image = ax.imshow(W, cmap=colours, norm=norm, interpolation="nearest")
+    image = ax.imshow(W, cmap=colors, norm=norm, interpolation="nearest")
     ax.grid(False)
     ax.set_axis_on()
     ax.set(xticks=[], yticks=[])

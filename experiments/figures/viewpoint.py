@@ -13,19 +13,25 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
 
-from experiments.figures import Inputs, style
+from experiments.figures import Drawn, Inputs, style
 from kgl.laplacian import Array, adjacency_from_edges
 from kgl.plotting import plot_graph
 
-#: Colours of the two rows in (a) and (b): they show on the colours of (a) and are not used in (c).
+#: Colors of the two rows in (a) and (b): visible on the colors of (a) and not used in (c).
 ROWS = ("#000000", style.PURPLE)
 GREY = "#444444"
 #: Of legends below a panel.
-TIGHT = {"frameon": False, "handlelength": 1.3, "columnspacing": 1.1, "handletextpad": 0.4}
+TIGHT: dict[str, Any] = {
+    "frameon": False,
+    "handlelength": 1.3,
+    "columnspacing": 1.1,
+    "handletextpad": 0.4,
+}
 
 
-def draw(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
+def draw(inputs: Inputs) -> Drawn:
     """(a) The observed matrix, (b) two rows of it as functions, (c) the learned graph."""
     labels, data, fit = next(inputs.arrays())
     for name in ("weights", "signals"):
@@ -35,8 +41,8 @@ def draw(inputs: Inputs) -> tuple[Figure, pd.DataFrame]:
                 "[weights, signals], and name a model that fits signals in study.models"
             )
     Y, full, truth = data["Y"][0], data["Y_full"][0], data["W"][0]
-    aps = fit[f"aps_{inputs.settings['protocol']['score']['aps']}"][0]
-    # weights nearest to the truth: APS alone is content with a complete graph of ordered weights
+    aps = inputs.aps(fit)[0]
+    # least error of the weights: a complete graph of ordered weights has a high APS too
     best = int(np.argmin(fit["sse"][0]))
     W = adjacency_from_edges(fit["weights"][0, best])
     rows = _rows(Y)
@@ -65,34 +71,39 @@ def _frame(panel: str, kind: Any, row: Any, node: Any, other: Any, value: Any) -
     return frame.astype(dict.fromkeys(places, "Int64"))
 
 
+def _integers() -> MaxNLocator:
+    """Return matplotlib's own ticks, on whole numbers alone."""
+    return MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True)
+
+
 def _matrix(ax: Axes, Y: Array, rows: Sequence[int]) -> pd.DataFrame:
-    colours = mpl.colormaps["viridis"].with_extremes(bad="white")
-    image = ax.imshow(Y, aspect="auto", cmap=colours, interpolation="nearest")
+    colors = mpl.colormaps["viridis"].with_extremes(bad="white")
+    image = ax.imshow(Y, aspect="auto", cmap=colors, interpolation="nearest")
     ax.figure.colorbar(image, ax=ax, label="observed value")
-    for row, colour in zip(rows, ROWS, strict=False):
-        frame = Rectangle((-0.5, row - 0.5), Y.shape[1], 1, fill=False, edgecolor=colour)
+    for row, color in zip(rows, ROWS, strict=False):
+        frame = Rectangle((-0.5, row - 0.5), Y.shape[1], 1, fill=False, edgecolor=color)
         frame.set(linewidth=1.6, clip_on=False, zorder=3)
         ax.add_patch(frame)
     ax.set(title="(a) observed matrix", xlabel="node $j$", ylabel="observation $i$")
     for axis in (ax.xaxis, ax.yaxis):
-        axis.get_major_locator().set_params(integer=True)
+        axis.set_major_locator(_integers())
     ax.grid(False)
     for side in ("top", "right"):
         ax.spines[side].set_visible(True)  # white entries need an edge
-    row, node = np.indices(Y.shape).reshape(2, -1)
+    i, j = np.indices(Y.shape).reshape(2, -1)
     kind = np.where(np.isnan(Y), "missing", "observed").ravel()
-    return _frame("a", kind, row, node, pd.NA, Y.ravel())
+    return _frame("a", kind, i, j, pd.NA, Y.ravel())
 
 
 def _functions(
-    axes: Sequence[Axes], rows: Sequence[int], Y: Array, full: Array, signals: Array
+    axes: Any, rows: Sequence[int], Y: Array, full: Array, signals: Array
 ) -> list[pd.DataFrame]:
     numbers = []
     node = np.arange(Y.shape[1])
-    for ax, row, colour in zip(axes, rows, ROWS, strict=False):
+    for ax, row, color in zip(axes, rows, ROWS, strict=False):
         seen = ~np.isnan(Y[row])
-        ax.plot(node, signals[row], color=colour)
-        dots = {"linestyle": "none", "marker": "o", "markersize": 5, "color": colour}
+        ax.plot(node, signals[row], color=color)
+        dots: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 5, "color": color}
         ax.plot(node[seen], Y[row, seen], **dots)
         ax.plot(node[~seen], full[row, ~seen], **dots, markerfacecolor="white")
         ax.set_ylabel(rf"$f(z_{{{row}}}, x_j)$")
@@ -103,14 +114,18 @@ def _functions(
         ]
     axes[0].set_title("(b) rows as functions")
     axes[-1].set_xlabel("node $j$")
-    axes[-1].xaxis.get_major_locator().set_params(integer=True)
-    dot = {"color": GREY, "linestyle": "none", "marker": "o", "markersize": 5}
+    axes[-1].xaxis.set_major_locator(_integers())
+    dot: dict[str, Any] = {"color": GREY, "linestyle": "none", "marker": "o", "markersize": 5}
     handles = [
         Line2D([], [], color=GREY, label="fitted"),
         Line2D([], [], **dot, label="observed"),
         Line2D([], [], **dot, markerfacecolor="white", label="withheld"),
     ]
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22 * len(rows)), "ncols": 3}
+    place: dict[str, Any] = {
+        "loc": "upper center",
+        "bbox_to_anchor": (0.5, -0.22 * len(rows)),
+        "ncols": 3,
+    }
     axes[-1].legend(handles=handles, **place, **TIGHT)
     return numbers
 
