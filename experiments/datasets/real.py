@@ -47,7 +47,7 @@ def choose_source(files: str, source: str) -> tuple[str, str]:
         download with wrong contents is refused, and the data are unavailable.
     """
     if source == "simulated":
-        return source, "data.source=simulated was set"
+        return source, "data.source=simulated was asked for"
     why = why_unavailable(files)
     if why and source == "real":
         raise ConfigError(f"data.source = real, but {why}")
