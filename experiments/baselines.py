@@ -1,4 +1,4 @@
-"""Models that learn nothing, to measure the others by."""
+"""Baselines without learning: the node kernel, or its inverse, used as the graph."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["inverse_graph", "kernel_graph"]
 
 
 def kernel_graph(Y: Array, *, K_x: Array, density: float | None = None) -> Array:
-    """Take the kernel of the nodes for the weights of a graph; the signals are not looked at.
+    """Use the node kernel as the graph; the signals are ignored.
 
     Parameters
     ----------
     Y : array (n, m)
         Not used.
     K_x : array (m, m)
-        Kernel of the nodes.
+        Node kernel.
     density : float, optional
         Share of pairs to keep, the heaviest ones; all of them by default.
 
@@ -46,16 +46,16 @@ def kernel_graph(Y: Array, *, K_x: Array, density: float | None = None) -> Array
 
 
 def inverse_graph(Y: Array, *, K_x: Array) -> Array:
-    """Take the negative entries of the inverse of the kernel for the weights of a graph.
+    """Use the negative entries of the inverse of the node kernel as the graph.
 
-    A kernel ``(I + alpha L)^-1`` gives the graph itself: nothing is left to be learned.
+    For ``K_x = (I + alpha L)^-1`` this is the true graph.
 
     Parameters
     ----------
     Y : array (n, m)
         Not used.
     K_x : array (m, m)
-        Kernel of the nodes; a singular one is inverted where it can be.
+        Node kernel; of a singular one the pseudoinverse is used.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Means that are taken off data before graphs are learned from them."""
+"""Means that are subtracted from data before a graph is learned."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _AXES = {"reviewer": 1, "item": 0, "all": None}
 
 
 def means(Y: Array, how: str) -> Array:
-    """Return the mean of each row, of each column, of all entries, or nothing, shaped like ``Y``.
+    """Return the mean of each row, of each column or of all entries, or zeros, shaped like ``Y``.
 
-    Missing entries do not count; where all are missing, the mean is zero.
+    Missing entries are ignored; a mean of missing entries alone is zero.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Controls that the paper lacks: the same data, with side information that is worth less.
+"""Controls that the paper lacks: the same data, with a degraded K_x or another K_z.
 
-In the synthetic experiments ``K_x = (I + alpha L)^-1`` is a function of the very graph to be found.
-Here the signals are the paper's (or none at all, only noise), and the kernels that models are
-handed are others. ``data.options`` says which:
+In the synthetic experiments ``K_x = (I + alpha L)^-1`` is a function of the graph to be learned.
+Here the signals are the paper's (or noise alone), and models are fitted with other kernels. The
+keys of ``data.options``:
 
 ================  =================================================================================
 ``signal``        false: pure noise, of the variance ``data.noise``
@@ -11,7 +11,7 @@ handed are others. ``data.options`` says which:
                   kernel of covariates that are smooth over the graph, with noise of that variance
                   relative to theirs), ``unrelated`` (another graph of the family, its nodes
                   shuffled), ``identity``
-``covariates``    how many of them
+``covariates``    their number
 ``observations``  ``K_z``: ``identity``, or a factor on the gamma of the RBF of the time stamps
 ================  =================================================================================
 """
@@ -35,14 +35,14 @@ from kgl.laplacian import (
 from kgl.seeding import stream
 from kgl.simulate import random_graph, resolvent_kernel, smooth_signals
 
-__all__ = ["KINDS", "custom_kernels", "node_kernel", "rewired"]
+__all__ = ["SIDES", "custom_kernels", "node_kernel", "rewired"]
 
-#: What a kernel of the nodes can be made from; those that end in a dash take a number.
-KINDS = ("oracle", "rewired-", "covariates-", "unrelated", "identity")
+#: What a node kernel can be made from; a number follows those that end in a dash.
+SIDES = ("oracle", "rewired-", "covariates-", "unrelated", "identity")
 
 
 def custom_kernels(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
-    """Draw data as the paper does, and hand other kernels to the models: a source of data."""
+    """Return the paper's data with other kernels: a source of data."""
     made = draw(settings, replicate)
     options = settings["data"]["options"]
     arrays = {"Y": made.Y, "Y_full": made.Y_full, "W": made.W}
@@ -61,7 +61,8 @@ def _factor(observations: Any) -> float:
         factor = -1.0
     if not 0.0 < factor < np.inf:
         raise ConfigError(
-            f"data.options.observations = {observations!r}: write identity, or a number above 0"
+            f"data.options.observations = {observations!r}: set it to identity, or to a number "
+            "above 0"
         )
     return factor
 
@@ -77,19 +78,19 @@ def _time_kernel(data: Mapping[str, Any], factor: float) -> Array:
 def node_kernel(
     side: str, W: Array, oracle: Array, settings: Mapping[str, Any], replicate: int
 ) -> Array:
-    """Return what is handed to the models as the kernel of the nodes.
+    """Return the node kernel that models are fitted with.
 
     Parameters
     ----------
     side : str
-        One of :data:`KINDS`, with its number.
+        One of :data:`SIDES`, with its number.
     W, oracle : array (m, m)
         The true graph, and the paper's kernel.
     settings : dict
         The groups ``graph`` and ``data`` and the root seed.
     replicate : int
-        Which one; random streams are those of the family, the size and the replicate, so
-        that all levels of a dial share their draws.
+        Its index. Random streams are named by family, size and replicate, not by the number that
+        follows ``side``: all levels of degradation share their draws.
     """
     graph = settings["graph"]
     m, family = len(W), graph["family"]
@@ -97,59 +98,62 @@ def node_kernel(
     def rng(purpose: str) -> np.random.Generator:
         return stream(settings["seed"], f"side-{purpose}", family, m, replicate)
 
-    kind, dash, number = side.partition("-")
-    level = _level(side, kind, number) if kind + dash in KINDS and dash else 0.0
-    if side == "oracle":
-        return oracle
-    if side == "identity":
+    kind, level = _parse(side)
+    if kind == "identity":
         return np.eye(m)
-    if side == "unrelated":
+    if kind == "unrelated":
         other = random_graph(
             family, m, rng("unrelated"), density=graph["density"], weights=graph["weights"],
             connected=graph["connected"], **graph["options"],
         )  # fmt: skip
-        # nodes are shuffled, or blocks and hubs would be where they are in the true graph
+        # nodes are shuffled, or blocks and hubs would be at the same nodes as in the true graph
         order = rng("shuffled").permutation(m)
         return _kernel_of(other[np.ix_(order, order)], graph)
-    if kind + dash == "rewired-":
-        moved = rewired(W, level, rng("rewired"))
-        return _kernel_of(moved, graph)
-    if kind + dash == "covariates-":
+    if kind == "rewired-":
+        return _kernel_of(rewired(W, level, rng("rewired")), graph)
+    if kind == "covariates-":
         count = settings["data"]["options"]["covariates"]
         values, _ = smooth_signals(oracle, None, rng("covariates"), n=count, noise=0.0)
         scale = values.std(axis=1, keepdims=True)
         noise = rng("covariate-noise").standard_normal(values.shape)
         return np.asarray(RBF(bandwidth="median_sq")((values / scale + np.sqrt(level) * noise).T))
-    raise ConfigError(
-        f"data.options.side = {side!r} is none of {', '.join(KINDS)} (a number follows a dash)"
-    )
+    return oracle
 
 
-def _kernel_of(W: Array, graph: Mapping[str, Any]) -> Array:
-    """Return the kernel that the paper would make from a graph."""
-    kernel = resolvent_kernel(laplacian_from_adjacency(W), graph["alpha"])
-    return kernel / kernel.diagonal().mean() if graph.get("unit_variance") else kernel
-
-
-def _level(side: str, kind: str, number: str) -> float:
+def _parse(side: str) -> tuple[str, float]:
+    """Return the one of :data:`SIDES` that a value of ``side`` begins with, and its number."""
+    name, dash, number = side.partition("-")
+    kind = name + dash
+    if kind not in SIDES:
+        raise ConfigError(
+            f"data.options.side = {side!r} is none of {', '.join(SIDES)} (a number follows a dash)"
+        )
+    if not dash:
+        return kind, 0.0
     try:
         level = float(number)
     except ValueError:
         level = -1.0
-    most = 1.0 if kind == "rewired" else np.inf
+    most = 1.0 if kind == "rewired-" else np.inf
     if not (0.0 <= level <= most and level < np.inf):
         raise ConfigError(
             f"data.options.side = {side!r}: a number from 0{' to 1' * (most == 1.0)} must follow "
-            f"'{kind}-'"
+            f"{kind!r}"
         )
-    return level
+    return kind, level
+
+
+def _kernel_of(W: Array, graph: Mapping[str, Any]) -> Array:
+    """Return the paper's kernel of a graph."""
+    kernel = resolvent_kernel(laplacian_from_adjacency(W), graph["alpha"])
+    return kernel / kernel.diagonal().mean() if graph.get("unit_variance") else kernel
 
 
 def rewired(W: Array, share: float, rng: np.random.Generator) -> Array:
     """Move a share of the edges, with their weights, to random pairs without an edge.
 
-    The pairs that edges leave can be chosen again, so that with all of them moved the graph is a
-    random one, which says nothing of the first.
+    The pairs that edges leave can be drawn again: with ``share=1`` the edges are at random pairs,
+    independent of ``W``.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The two real data sets of the paper, as sources of the workflow.
 
-Both come from :mod:`kgl.datasets`. Where the files are not to be had, a simulated stand-in of the
-same shape takes their place, and everything made from it says so.
+Both come from :mod:`kgl.datasets`. Where the files are unavailable, a simulated stand-in of the
+same shape replaces them, and every table and figure made from it is labelled as a stand-in.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 
 from experiments.datasets.centring import means
 from experiments.lookup import ConfigError
-from experiments.registry import STANDIN
 from kgl import datasets
 from kgl.datasets.files import CorruptDownloadError, search
 from kgl.kernels import RBF, Mixed
@@ -24,42 +23,40 @@ from kgl.seeding import stream
 from kgl.simulate import missing_mask
 from kgl.solvers.density_step import density_step
 
-__all__ = ["STANDIN", "WORTH", "choose_source", "facts", "sushi", "swiss", "why_missing"]
+__all__ = ["choose_source", "facts", "sushi", "swiss", "why_unavailable"]
 
-#: Of the names of the facts that say what K_x alone knows of the truth.
-WORTH = "K_x alone"
 _UNITS = {"m": 1.0, "km": 1000.0}
 
 
 def choose_source(files: str, source: str) -> tuple[str, str]:
-    """Return what a data set is made from, before any work starts, and why it is simulated.
+    """Return ``real`` or ``simulated``, and the reason for ``simulated``, before any work starts.
 
     Parameters
     ----------
     files : {"swiss", "sushi"}
-        Whose files.
+        The data set.
     source : {"auto", "real", "simulated"}
-        ``auto`` takes the files if they are to be had, ``real`` refuses to go on without them.
+        ``auto`` uses the files if they are available, ``real`` raises an error without them.
 
     Raises
     ------
     ConfigError
-        Without the files, where ``source`` is ``real``.
+        If the files are unavailable and ``source`` is ``real``.
     kgl.datasets.CorruptDataError
-        If a file here is not what it should be, even with ``auto``: a wrong file is a mistake to
-        mend, not a missing one. A wrong download is refused, and the data are not to be had.
+        If a file on this machine has wrong contents, even with ``auto``: the user must fix it. A
+        download with wrong contents is refused, and the data are unavailable.
     """
     if source == "simulated":
         return source, "data.source=simulated was asked for"
-    why = why_missing(files)
+    why = why_unavailable(files)
     if why and source == "real":
         raise ConfigError(f"data.source = real, but {why}")
     return "simulated" if why else "real", why
 
 
 @cache
-def why_missing(files: str) -> str:
-    """Return why a data set is not to be had, or nothing if it is."""
+def why_unavailable(files: str) -> str:
+    """Return why a data set is unavailable; an empty string if it is available."""
     try:
         found = search(files)
     except CorruptDownloadError as error:
@@ -70,14 +67,14 @@ def why_missing(files: str) -> str:
 def swiss(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
     """Return the first months of the Swiss temperatures with entries removed at random.
 
-    The truth is the graph that GL learns from all twelve months.
+    The ground truth is the graph that GL learns from all twelve months.
     """
     data, options = settings["data"], settings["data"]["options"]
     loaded = datasets.load_swiss(source=data["source"])
     Y = loaded.Y.to_numpy()
     n, m = data["n"], Y.shape[1]
     if n > len(Y):
-        raise ConfigError(f"data.n = {n} months; the year has {len(Y)}")
+        raise ConfigError(f"data.n = {n} months; the data have {len(Y)}: lower data.n")
     _check(m, settings)
     if options["unit"] not in _UNITS:
         raise ConfigError(f"data.options.unit = {options['unit']!r}; valid: {', '.join(_UNITS)}")
@@ -106,8 +103,8 @@ def _learned(Y: Array, density: float) -> Array:
     """Return the graph of a given density that GL learns."""
     m = Y.shape[1]
     edges = round(density * m * (m - 1) / 2)
-    truth, _ = density_step(pairwise_sq_distances(Y)[None], np.zeros(1), edges)
-    return np.asarray(truth.weights[0])
+    learned, _ = density_step(pairwise_sq_distances(Y)[None], np.zeros(1), edges)
+    return np.asarray(learned.weights[0])
 
 
 @cache
@@ -116,9 +113,9 @@ def _sushi(source: str, min_rated: int) -> datasets.Sushi:
 
 
 def sushi(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
-    """Return the ratings of reviewers drawn at random; the truth is the group of each item.
+    """Return the ratings of reviewers drawn at random; the ground truth is the group of each item.
 
-    Draws of different sizes are nested: who is among the first twenty is among the first forty.
+    Draws of different sizes are nested: the first twenty reviewers are among the first forty.
     """
     data, options = settings["data"], settings["data"]["options"]
     loaded = _sushi(data["source"], options["min_rated"])
@@ -126,8 +123,8 @@ def sushi(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
     n = data["n"]
     if n > len(ratings):
         raise ConfigError(
-            f"data.n = {n} reviewers; {len(ratings)} have rated at least {options['min_rated']} "
-            "of the items: take fewer, or lower data.options.min_rated"
+            f"data.n = {n} reviewers; {len(ratings)} rated at least {options['min_rated']} of the "
+            "items: lower data.n or data.options.min_rated"
         )
     _check(ratings.shape[1], settings)
     rng = stream(settings["seed"], "sushi", "reviewers", replicate)
@@ -138,8 +135,8 @@ def sushi(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
     kernel_z = Mixed(combine=options["combine"], kernel=_rbf(data["bandwidth"], "standard"))
     return {
         "Y": Y,
-        "Y_full": Y,  # what nobody rated, nobody knows
-        # for entries that are held out, whose values must not be part of a mean
+        "Y_full": Y,  # ratings that were not given are unknown
+        # cross-validation centres again, without the entries that it withholds
         "raw": raw,
         "centre": np.array(options["centre"]),
         "K_x": kernel_x(loaded.attributes),
@@ -152,8 +149,8 @@ def sushi(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
 def _check(m: int, settings: Mapping[str, Any]) -> None:
     if m != settings["graph"]["m"]:
         raise ConfigError(
-            f"graph.m = {settings['graph']['m']}, but the data have {m} nodes; name the graph that "
-            "goes with them: stations (Swiss) or items (Sushi)"
+            f"graph.m = {settings['graph']['m']}, but the data have {m} nodes; set the graph of "
+            "the data: graph=stations (Swiss) or graph=items (Sushi)"
         )
 
 
@@ -164,47 +161,71 @@ def _rbf(bandwidth: str | float, scale: Any = None) -> RBF:
     return RBF(gamma=bandwidth, scale=scale)
 
 
-def _worth(kernel: Array, W: Array) -> list[tuple[str, float, float]]:
-    """Say how much a kernel of the nodes knows of the truth: a graph, or pairs of one group."""
-    pairs = edges_from_adjacency(W)
-    precision = aps(W, np.asarray(kernel), threshold=None)
-    return [
-        (f"{WORTH}: APS", precision, np.nan),
-        (f"{WORTH}: share of true pairs", float((pairs > 0).mean()), np.nan),
-    ]
+#: Key, name and value of a fact, and the paper's value (NaN: not given).
+_Fact = tuple[str, str, float, float]
 
 
 def facts(files: str, source: str) -> list[dict[str, Any]]:
-    """Return what a data set is, in numbers, beside what the paper says of it (NaN: nothing)."""
-    rows: list[tuple[str, float, float]]
-    if files == "swiss":
-        stations = datasets.load_swiss(source=source)
-        altitude = stations.x["altitude"]
-        rows = [
-            ("stations", len(stations.x), 89),
-            ("months", len(stations.temperature), 12),
-            ("lowest altitude (m)", altitude.min(), np.nan),
-            ("highest altitude (m)", altitude.max(), np.nan),
-        ]
-        kernel = _rbf("median_distance")(altitude.to_numpy() / _UNITS["km"])
-        rows += _worth(kernel, _learned(stations.Y.to_numpy(), 0.3))
-    else:
-        reviews = datasets.load_sushi(source=source, min_rated=0)
-        rated = reviews.ratings.notna().sum(axis=1)
-        paper = {"red-meat": 7, "clam": 6, "blue-skinned": 8, "vegetable": 6, "roe": 5}
-        rows = [("items", reviews.ratings.shape[1], 32)]
-        sizes = reviews.groups.astype(str).value_counts()
-        rows += [(f"items: {name}", sizes.get(name, 0), size) for name, size in paper.items()]
-        for k in range(4, 11):
-            kept = rated[rated >= k]
-            share = 1 - kept.mean() / reviews.ratings.shape[1]
-            rows.append((f"reviewers with {k} or more ratings", len(kept), np.nan))
-            rows.append((f"sparsity with {k} or more ratings", share, np.nan))
-        rows.append(("sparsity", datasets.load_sushi(source=source).sparsity, 0.74))
-        groups = reviews.groups.to_numpy().astype(str)
-        same = (groups[:, None] == groups) & ~np.eye(len(groups), dtype=bool)
-        rows += _worth(_rbf("median_distance")(reviews.attributes), same.astype(float))
+    """Return counts and other quantities of a data set beside the paper's values (NaN: not given).
+
+    ``key`` identifies a fact, ``quantity`` is its name for people.
+    """
+    rows = _swiss_facts(source) if files == "swiss" else _sushi_facts(source)
     return [
-        {"files": files, "source": source, "quantity": name, "value": float(value), "paper": paper}
-        for name, value, paper in rows
+        {
+            "files": files,
+            "source": source,
+            "key": key,
+            "quantity": name,
+            "value": float(value),
+            "paper": paper,
+        }
+        for key, name, value, paper in rows
+    ]
+
+
+def _swiss_facts(source: str) -> list[_Fact]:
+    loaded = datasets.load_swiss(source=source)
+    altitude = loaded.x["altitude"]
+    kernel = _rbf("median_distance")(altitude.to_numpy() / _UNITS["km"])
+    return [
+        ("stations", "stations", len(loaded.x), 89),
+        ("months", "months", len(loaded.temperature), 12),
+        ("altitude_min", "lowest altitude (m)", altitude.min(), np.nan),
+        ("altitude_max", "highest altitude (m)", altitude.max(), np.nan),
+        *_informativeness(kernel, _learned(loaded.Y.to_numpy(), 0.3)),
+    ]
+
+
+def _sushi_facts(source: str) -> list[_Fact]:
+    loaded = datasets.load_sushi(source=source, min_rated=0)
+    items = loaded.ratings.shape[1]
+    rows: list[_Fact] = [("items", "items", items, 32)]
+    sizes = loaded.groups.astype(str).value_counts()
+    printed = {"red-meat": 7, "clam": 6, "blue-skinned": 8, "vegetable": 6, "roe": 5}
+    for name, size in printed.items():
+        rows.append((f"items_{name}", f"items: {name}", sizes.get(name, 0), size))
+    rated = loaded.ratings.notna().sum(axis=1)
+    for k in range(4, 11):
+        those = rated[rated >= k]
+        share = 1 - those.mean() / items
+        rows.append((f"reviewers_{k}", f"reviewers with {k} or more ratings", len(those), np.nan))
+        rows.append((f"sparsity_{k}", f"sparsity with {k} or more ratings", share, np.nan))
+    rows.append(("sparsity", "sparsity", datasets.load_sushi(source=source).sparsity, 0.74))
+    groups = loaded.groups.to_numpy().astype(str)
+    same = (groups[:, None] == groups) & ~np.eye(len(groups), dtype=bool)
+    kernel = _rbf("median_distance")(loaded.attributes)
+    return rows + _informativeness(kernel, same.astype(float))
+
+
+def _informativeness(kernel: Array, W: Array) -> list[_Fact]:
+    """Return the APS of a node kernel used as the graph, and that of guessing.
+
+    ``W`` is the ground truth: a graph, or the pairs of nodes of one group.
+    """
+    precision = aps(W, np.asarray(kernel), threshold=None)
+    share = float((edges_from_adjacency(W) > 0).mean())
+    return [
+        ("kx_aps", "K_x alone: APS", precision, np.nan),
+        ("kx_share", "K_x alone: share of true pairs", share, np.nan),
     ]

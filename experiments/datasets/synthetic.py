@@ -1,10 +1,11 @@
-"""Where data come from: functions that ``conf/data`` names.
+"""The paper's synthetic data, and :func:`build`, which runs any source of data.
 
-A source is ``f(settings, replicate) -> dict of arrays``, with ``settings`` the composed groups
-``graph`` and ``data`` and the root seed. It returns ``Y`` (n, m) with NaN where an entry is missing
-and ``Y_full`` without gaps, as far as is known; ``W`` (m, m) the true graph or ``groups`` (m,) the
-true clusters of its nodes; ``K_x`` (m, m), and ``K_z`` (n, n) where observations are dependent; and
-what figures want besides. All models see the same arrays.
+A source is a function ``f(settings, replicate) -> dict of arrays`` that ``make`` of a file in
+``conf/data`` names. ``settings`` has the composed groups ``graph`` and ``data`` and the root seed.
+The arrays are ``Y`` (n, m) with NaN for missing entries and ``Y_full``, the same with the known
+values; ``W`` (m, m), the true graph, or ``groups`` (m,), the true clusters of the nodes; ``K_x``
+(m, m), ``K_z`` (n, n) for dependent observations; and any others that figures use. All models are
+fitted to the same arrays.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def draw(settings: Mapping[str, Any], replicate: int) -> SyntheticData:
     graph, data = settings["graph"], settings["data"]
     family = graph["family"]
     if "." in family:
-        # a family of one's own: registered under its path, which names its random streams too
+        # not a family of kgl: registered under its dotted path, which also names its random streams
         GRAPH_FAMILIES[family] = resolve(family, what="graph family")
     return make_dataset(
         family,
@@ -48,7 +49,7 @@ def draw(settings: Mapping[str, Any], replicate: int) -> SyntheticData:
 
 
 def synthetic(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
-    """Return what models and metrics need of the data that :func:`draw` makes."""
+    """Return the arrays of :func:`draw` that models and metrics use: a source of data."""
     made = draw(settings, replicate)
     arrays = {"Y": made.Y, "Y_full": made.Y_full, "W": made.W, "K_x": made.K_x}
     return arrays if made.K_z is None else {**arrays, "K_z": made.K_z}
