@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kgl.laplacian import Array
+from kgl._types import Array
 
 __all__ = [
     "align",

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kgl._docstrings import documented
+from kgl._types import Array
 from kgl._validation import (
     align,
     align_columns,
@@ -28,12 +29,12 @@ from kgl._validation import (
     edge_cost_matrix,
     refuse_masked,
 )
-from kgl.density import fit_edges, warn_if_missed
 from kgl.export import GraphExport
 from kgl.kernels import RBF, FittedKernel, Kernel, LaplacianKernel, as_kernel, kernel_eigen
-from kgl.laplacian import Array, laplacian_from_adjacency
+from kgl.laplacian import laplacian_from_adjacency
 from kgl.problem import PARTS, ModelSpec
 from kgl.solvers.alternating import Options, solve_points
+from kgl.solvers.density import fit_edges, n_edges, warn_if_missed
 from kgl.solvers.graph_step import warn_if_inexact
 from kgl.solvers.routes import SOLVERS, graph_solver
 from kgl.solvers.signal_step import SignalData
@@ -185,7 +186,6 @@ class GraphLearner(GraphExport, BaseEstimator):
             )
 
     def _target_edges(self, m: int) -> int:
-        n_pairs = m * (m - 1) // 2
         if self.density is not None and self.average_degree is not None:
             raise ValueError(
                 f"density = {self.density!r} and average_degree = {self.average_degree!r} are two "
@@ -203,7 +203,7 @@ class GraphLearner(GraphExport, BaseEstimator):
             target = check_fraction(
                 "density", DEFAULT_DENSITY if self.density is None else self.density
             )
-        return max(1, round(target * n_pairs))
+        return n_edges(target, m)
 
     def _prepare(
         self, Y: Any, *, K_x: Any = None, K_z: Any = None, x: Any = None, z: Any = None

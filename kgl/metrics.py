@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgl.laplacian import Array, adjacency_from_edges, edges_from_adjacency, n_nodes_from_edges
+from kgl._types import Array
+from kgl.laplacian import adjacency_from_edges, edges_from_adjacency, n_nodes_from_edges
 
 __all__ = [
     "THRESHOLD",

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from kgl.laplacian import Array
+from kgl._types import Array
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 GraphFamily: TypeAlias = Callable[..., BoolArray]

@@ -24,8 +24,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from kgl._types import Array
 from kgl.kernels import RBF, LaplacianKernel, kernel_eigen
-from kgl.laplacian import Array, laplacian_from_adjacency
+from kgl.laplacian import laplacian_from_adjacency
 from kgl.random_graphs import (
     GRAPH_FAMILIES,
     BoolArray,

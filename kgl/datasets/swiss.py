@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgl._optional import import_optional
+from kgl._types import Array
 from kgl.datasets.files import DATA_SETS, real_or_none, sha256
-from kgl.laplacian import Array
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kgl._types import Array
 from kgl.kernels.base import FittedKernel, Kernel, choice, number
 from kgl.kernels.covariates import Covariates, Schema, Table, read_table
-from kgl.kernels.matrices import FloatArray
 from kgl.kernels.numeric import RBF
 
 Categories = tuple[dict[Hashable, int], ...]
@@ -110,8 +110,8 @@ class Mixed(Kernel):
         return numeric, categorical
 
     def _combine(
-        self, part: FloatArray | None, p: int, A: NDArray[np.intp], B: NDArray[np.intp]
-    ) -> FloatArray:
+        self, part: Array | None, p: int, A: NDArray[np.intp], B: NDArray[np.intp]
+    ) -> Array:
         """Kernel from that of the p numeric columns (if any) and the category codes."""
         differ = np.zeros((len(A), len(B)))
         for a, b in zip(A.T, B.T, strict=True):  # one column at a time, to spare memory
@@ -134,7 +134,7 @@ class FittedMixed(FittedKernel):
     """
 
     spec: Mixed
-    matrix: FloatArray = field(repr=False)
+    matrix: Array = field(repr=False)
     numeric_: tuple[int, ...]
     categorical_: tuple[int, ...]
     kernel_: FittedKernel | None
@@ -142,7 +142,7 @@ class FittedMixed(FittedKernel):
     _codes: NDArray[np.intp] = field(repr=False)
     _schema: Schema = field(repr=False)
 
-    def cross(self, X_new: Covariates) -> FloatArray:
+    def cross(self, X_new: Covariates) -> Array:
         """Kernel between new and training covariates, of shape (n_new, n_train)."""
         table, at = self._schema.read(X_new, self.numeric_ + self.categorical_)
         p = len(self.numeric_)

@@ -7,14 +7,14 @@ exact minimisers, so the objective of every point falls at each of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from kgl._types import Array
 from kgl.laplacian import (
-    Array,
     complete_laplacian,
     laplacian_from_adjacency,
     pairwise_sq_distances,
@@ -25,11 +25,8 @@ from kgl.solvers.density_step import density_step
 from kgl.solvers.graph_step import GraphStep, graph_step
 from kgl.solvers.signal_step import SignalData, SignalSolution, make_signal_step
 
-__all__ = ["Batch", "Options", "solve_in_chunks", "solve_points"]
+__all__ = ["Batch", "Options", "solve_points"]
 
-#: Doubles per chunk (256 MB): it bounds memory for any grid. The larger a chunk, the less
-#: NumPy's overhead per call weighs.
-CHUNK_FLOATS = 32_000_000
 #: Outer iterations after which psi is no longer adjusted to a number of edges: near a psi at which
 #: several edges enter at once, adjusting it for ever would keep the graph from settling.
 SETTLED = 12
@@ -272,42 +269,3 @@ def _parts(
     smoothness = rho * np.einsum("gij,gij->g", solution.gram, L)
     graph = _graph_part(W, psi, options)
     return np.stack([solution.fit, np.maximum(ridge, 0.0), smoothness, graph], axis=1)
-
-
-def solve_in_chunks(
-    data: SignalData,
-    spec: ModelSpec,
-    lam: Array,
-    rho: Array,
-    psi: Array,
-    options: Options,
-    *,
-    chunk_size: int | None = None,
-    solve: Callable[..., Batch] = solve_points,
-) -> Iterator[tuple[slice, Batch]]:
-    """Solve a grid of any size in bounded memory: yield slices of points and their solutions.
-
-    ``solve`` is called as :func:`solve_points` is, with the points and the options of a chunk.
-    """
-    n_points = len(psi)
-    if chunk_size is None:
-        m = data.Y.shape[1]
-        per_point = 10 * m * m
-        if spec.fitted:
-            per_point += make_signal_step(data, spec).floats_per_point
-        if options.signals:
-            per_point += 2 * data.Y.size
-        chunk_size = max(1, CHUNK_FLOATS // per_point)
-    for begin in range(0, n_points, chunk_size):
-        part = slice(begin, min(begin + chunk_size, n_points))
-        yield part, solve(data, spec, lam[part], rho[part], psi[part], _of(options, part))
-
-
-def _of(options: Options, part: slice) -> Options:
-    """Return the options of some of the points."""
-    target, init = options.target_edges, options.init
-    if isinstance(target, np.ndarray) and target.ndim:
-        target = target[part]
-    if init is not None and init.ndim == 3:
-        init = init[part]
-    return replace(options, target_edges=target, init=init)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgl.laplacian import Array
+from kgl._types import Array
 
 __all__ = ["conjugate_gradients", "dot"]
 

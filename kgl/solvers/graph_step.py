@@ -44,7 +44,8 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg.lapack import dposv
 
-from kgl.laplacian import Array, row_sums
+from kgl._types import Array
+from kgl.laplacian import row_sums
 from kgl.solvers.interior_point import log_degree_interior_point
 
 __all__ = ["GraphStep", "graph_step", "warn_if_inexact"]

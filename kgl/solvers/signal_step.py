@@ -41,8 +41,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kgl._types import Array
 from kgl.kernels import KernelEigen
-from kgl.laplacian import Array
 from kgl.problem import ModelSpec
 from kgl.solvers.cg import conjugate_gradients, dot
 

@@ -17,7 +17,8 @@ from experiments.datasets.synthetic import build
 from experiments.fit import METRICS, evaluate, fit_cell, grid_points, shape
 from experiments.lookup import ConfigError
 from kgl.folds import hold_out
-from kgl.laplacian import Array, adjacency_from_edges
+from kgl._types import Array
+from kgl.laplacian import (adjacency_from_edges)
 from kgl.metrics import aps, density, mse_signals, nmi, sse_graph
 from kgl.problem import MODELS
 from kgl.seeding import stream

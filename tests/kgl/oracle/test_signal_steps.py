@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from helpers import low_rank_kernel, signal_data
 
-from kgl.laplacian import Array, adjacency_from_edges, laplacian_from_adjacency
+from kgl._types import Array
+from kgl.laplacian import (adjacency_from_edges, laplacian_from_adjacency)
 from kgl.problem import MODELS
 from kgl.solvers.reference import dense_signals
 from kgl.solvers.signal_step import (
