@@ -14,12 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from kgl._optional import import_optional
 from kgl._types import Array
 from kgl._validation import check_fraction, check_hyperparameter
-from kgl.base import GraphLearner, Prepared
+from kgl.base import GraphLearner
 from kgl.laplacian import (
     adjacency_from_edges,
     edges_from_adjacency,
     laplacian_from_adjacency,
 )
+from kgl.prediction import Prepared
 from kgl.problem import PARTS
 from kgl.solvers.density import n_edges, warn_if_missed
 from kgl.solvers.graph_step import warn_if_inexact

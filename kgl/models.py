@@ -22,7 +22,8 @@ import numpy as np
 from kgl._docstrings import documented
 from kgl._types import Array
 from kgl._validation import check_option
-from kgl.base import DEFAULT_DENSITY, DEFAULT_KERNEL, GraphLearner, Prepared
+from kgl.base import DEFAULT_DENSITY, DEFAULT_KERNEL, GraphLearner
+from kgl.prediction import Prepared
 from kgl.problem import MODELS, ModelSpec
 
 __all__ = [

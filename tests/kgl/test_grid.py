@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 import kgl
 from kgl import DEFAULT_GRID, GL, KGL, KGLN, KGLO, GL2Step, GridResult, KGLAgnostic, fit_grid
 from kgl._types import Array
-from kgl.laplacian import (edges_from_adjacency)
+from kgl.laplacian import edges_from_adjacency
 from kgl.metrics import aps_many
 from kgl.models import GraphLearner
 from kgl.problem import PARTS

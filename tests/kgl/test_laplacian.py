@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgl._types import Array
-from kgl.laplacian import (adjacency_from_edges, adjacency_from_laplacian, complete_laplacian, edges_from_adjacency, laplacian_from_adjacency, n_nodes_from_edges, pairwise_sq_distances, sq_distances_from_gram)
+from kgl.laplacian import (
+    adjacency_from_edges,
+    adjacency_from_laplacian,
+    complete_laplacian,
+    edges_from_adjacency,
+    laplacian_from_adjacency,
+    n_nodes_from_edges,
+    pairwise_sq_distances,
+    sq_distances_from_gram,
+)
 
 BATCHES: list[tuple[int, ...]] = [(), (4,), (2, 3)]
 

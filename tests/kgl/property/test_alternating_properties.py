@@ -23,21 +23,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from kgl._types import Array
-from kgl.laplacian import (complete_laplacian, laplacian_from_adjacency, pairwise_sq_distances)
+from kgl.laplacian import complete_laplacian, laplacian_from_adjacency, pairwise_sq_distances
 from kgl.problem import MODELS, graph_penalty
 from kgl.solvers import signal_step
 from kgl.solvers.alternating import Batch, Options, solve_points
 from kgl.solvers.grid import solve_grid
-from kgl.solvers.signal_step import (
-    CoefficientStep,
-    DirectStep,
-    GramStep,
-    ResidualStep,
-    RowwiseStep,
-    SignalData,
-    SpectralStep,
-    make_signal_step,
-)
+from kgl.solvers.signal_complete import GramStep, SpectralStep
+from kgl.solvers.signal_iterative import CoefficientStep, ResidualStep
+from kgl.solvers.signal_masked import DirectStep, RowwiseStep
+from kgl.solvers.signal_step import SignalData, make_signal_step
 
 #: Models whose fit leaves missing entries out; the other two have none to leave out.
 MASKED = [name for name, spec in MODELS.items() if spec.ridge]

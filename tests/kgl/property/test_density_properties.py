@@ -11,12 +11,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kgl._types import Array
-from kgl.laplacian import (adjacency_from_edges, laplacian_from_adjacency)
+from kgl.laplacian import adjacency_from_edges, laplacian_from_adjacency
 from kgl.problem import MODELS
 from kgl.solvers.alternating import Options, solve_points
-from kgl.solvers.grid import solve_grid
 from kgl.solvers.density_step import count_edges, density_step, edge_tolerance
 from kgl.solvers.graph_step import graph_step
+from kgl.solvers.grid import solve_grid
 
 seeds = st.integers(0, 2**32 - 1)
 KINDS = ("distances", "decades", "integers", "twins", "forbidden")
