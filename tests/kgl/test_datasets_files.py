@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 from data_files import described, digest, serving, sushi_files, swiss_files, write, zipped
 
-from kgl.datasets import CorruptDataError, DataUnavailableError, files, find, load_swiss
+from kgl.datasets import (
+    CorruptDataError,
+    DataUnavailableError,
+    download,
+    files,
+    find,
+    load_swiss,
+    verify,
+)
 
 SWISS = swiss_files()
 SUSHI = sushi_files()
@@ -388,7 +396,7 @@ def test_a_server_that_does_not_answer(home, monkeypatch):
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         use(monkeypatch, f"http://127.0.0.1:{silent.getsockname()[1]}/")
-        monkeypatch.setattr(files, "TIMEOUT", 0.2)
+        monkeypatch.setattr(download, "TIMEOUT", 0.2)
         assert "the download failed (ReadTimeout" in explain("swiss")
         assert "timeout=0.2" in explain("swiss")
 

@@ -1,4 +1,4 @@
-"""The slow routes of tests.kgl.oracle.reference against the fast solvers, and against closed forms."""
+"""The slow routes of the oracle against the fast solvers, and against closed forms."""
 
 from __future__ import annotations
 
