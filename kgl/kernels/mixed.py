@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kgl._types import Array
 from kgl.kernels.base import FittedKernel, Kernel, choice, number
 from kgl.kernels.covariates import Covariates, Schema, Table, read_table
+from kgl.kernels.names import KERNELS, as_kernel
 from kgl.kernels.numeric import RBF
 
 Categories = tuple[dict[Hashable, int], ...]
@@ -62,8 +63,6 @@ class Mixed(Kernel):
     kernel: Kernel | str = _SCALED_RBF
 
     def __post_init__(self) -> None:
-        from kgl.kernels.names import as_kernel  # here, because names imports Mixed
-
         for name in ("numeric", "categorical"):
             chosen = getattr(self, name)
             if chosen is not None:
@@ -174,3 +173,6 @@ def _encode(table: Table, positions: Sequence[int], categories: Categories) -> N
     for column, (position, known) in enumerate(zip(positions, categories, strict=True)):
         codes[:, column] = [known.get(value, -1) for value in table.labels(position)]
     return codes
+
+
+KERNELS["mixed"] = Mixed

@@ -263,7 +263,7 @@ def test_an_archive_in_a_directory_that_cannot_be_written_to(home, monkeypatch):
     def refuse(*args):
         raise PermissionError("read-only")
 
-    monkeypatch.setattr(files, "_place", refuse)
+    monkeypatch.setattr(verify, "place", refuse)
     with pytest.raises(DataUnavailableError, match=r"read-only\); unpack sushi3\.idata.*yourself"):
         find("sushi")
 
@@ -301,8 +301,9 @@ def test_a_download_is_quiet(server, home, capfd):
 def test_required_files_are_placed_last(server, home, monkeypatch):
     """A job that looks in between must not take the data for ones without names."""
     order = []
-    place = files._place
-    monkeypatch.setattr(files, "_place", lambda *args: (order.append(args[1]), place(*args)))
+    place = verify.place
+    for module in (download, verify):
+        monkeypatch.setattr(module, "place", lambda *args: (order.append(args[1]), place(*args)))
     find("swiss")
     find("sushi")
     # the archive first: with it, any of the others can be missing
