@@ -25,7 +25,8 @@ from threadpoolctl import threadpool_limits
 
 import kgl
 from kgl.kernels import kernel_eigen
-from kgl.laplacian import Array, pairwise_sq_distances
+from kgl._types import Array
+from kgl.laplacian import (pairwise_sq_distances)
 from kgl.problem import MODELS, kkt_residual
 from kgl.solvers.alternating import Options, solve_points
 from kgl.solvers.cvxpy_step import cvxpy_graph_step

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kgl.laplacian import Array
+from kgl._types import Array
 
 __all__ = [
     "align",
@@ -280,6 +280,12 @@ def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
         if not np.array_equal(matrix, matrix.T):
             raise ValueError(f"{what} is not symmetric; edges have no direction, use M | M.T")
         return matrix
+    return _named_pairs(pairs, names, what)
+
+
+def _named_pairs(pairs: Iterable[Any], names: list[Any], what: str) -> np.ndarray:
+    """Turn pairs of node names into a symmetric mask."""
+    m = len(names)
     position = {name: k for k, name in enumerate(names)}
     matrix = np.zeros((m, m), dtype=bool)
     for pair in pairs:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kgl._optional import import_optional
-from kgl.laplacian import Array
+from kgl._types import Array
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -12,18 +12,19 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kgl._optional import import_optional
+from kgl._types import Array
 from kgl._validation import check_fraction, check_hyperparameter
-from kgl.density import fit_edges, warn_if_missed
+from kgl.base import GraphLearner
 from kgl.laplacian import (
-    Array,
     adjacency_from_edges,
     edges_from_adjacency,
     laplacian_from_adjacency,
 )
-from kgl.models import GraphLearner
+from kgl.prediction import Prepared
 from kgl.problem import PARTS
-from kgl.solvers.alternating import Batch, solve_in_chunks, solve_points
+from kgl.solvers.density import n_edges, warn_if_missed
 from kgl.solvers.graph_step import warn_if_inexact
+from kgl.solvers.grid import Chunk, gather, solve_grid
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -200,98 +201,126 @@ def fit_grid(
     >>> np.count_nonzero(grid.weights, axis=1), grid.params["psi"].shape
     (array([4, 4]), (2,))
     """
+    if chunk_size is not None and not (isinstance(chunk_size, Integral) and chunk_size >= 1):
+        raise ValueError(
+            f"chunk_size = {chunk_size!r} must be at least 1, or None; give a whole number"
+        )
+    given = {"lam": lam, "rho": rho, "psi": psi, "density": density}
+    side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
+    problem = prepare_grid(model, Y, side, given, options)
+    solver_options = replace(problem.ready.options, signals=signals, history=objective)
+    done: list[tuple[np.ndarray, GridResult]] = []
+    gaps: list[tuple[np.ndarray, np.ndarray]] = []
+    for chunk in solve_grid(
+        problem.ready.data,
+        problem.ready.spec,
+        problem.params,
+        solver_options,
+        chunk_size=chunk_size,
+    ):
+        part = _as_result(problem, chunk)
+        if evaluate is not None:
+            part.metrics = _evaluated(evaluate, part)
+        if not keep:
+            part.weights = part.scores = part.signals = None
+        done.append((chunk.where, part))
+        gaps.append((chunk.where, chunk.gap))
+        if progress is not None:
+            progress(sum(len(where) for where, _ in done), problem.n_points)
+    result = _gathered(done)
+    if density is not None:
+        m = len(problem.ready.names)
+        target = np.array([n_edges(value, m) for value in problem.params["density"]])
+        warn_if_missed(gather(gaps), target, solver_options, m)
+    problem.warn(result.residual, result.converged)
+    return result
+
+
+@dataclass(frozen=True)
+class GridProblem:
+    """One data set and model with a grid, checked and ready for the solvers."""
+
+    estimator: GraphLearner
+    ready: Prepared
+    axes: dict[str, Array]
+    params: dict[str, Array]
+    options: dict[str, Any]
+
+    @property
+    def n_points(self) -> int:
+        """Number of points of the grid."""
+        return len(next(iter(self.params.values())))
+
+    def warn(self, residual: Array, converged: np.ndarray, stacklevel: int = 3) -> None:
+        """Warn where a graph is inexact or the alternation was cut short."""
+        if self.estimator.solver == "newton":
+            warn_if_inexact(float(residual.max()), stacklevel=stacklevel + 1)
+        left = int(np.count_nonzero(~converged))
+        if left:
+            warnings.warn(
+                f"{left} of {converged.size} grid points did not converge in max_iter = "
+                f"{self.estimator.max_iter} outer iterations (see converged); raise max_iter",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
+            )
+
+
+def prepare_grid(
+    model: type[GraphLearner],
+    Y: Any,
+    side: Mapping[str, Any],
+    given: Mapping[str, Any],
+    options: dict[str, Any],
+) -> GridProblem:
+    """Check a model, its data and the axes of its grid before any work starts."""
     check_model(model)
     if options.get("average_degree") is not None:
         raise ValueError(
             f"average_degree = {options['average_degree']!r} sets psi, which is an axis of the "
             "grid; leave it out, or give density = average_degree / (nodes - 1)"
         )
-    if chunk_size is not None and not (isinstance(chunk_size, Integral) and chunk_size >= 1):
-        raise ValueError(
-            f"chunk_size = {chunk_size!r} must be at least 1, or None; give a whole number"
-        )
-    axes = _axes(model, {"lam": lam, "rho": rho, "psi": psi}, density)
+    axes = _axes(model, given)
     estimator = model(**options)
-    ready = estimator._prepare(Y, K_x=K_x, K_z=K_z, x=x, z=z)
+    ready = estimator._prepare(Y, **side)
+    if "density" in axes:
+        estimator._check_density_sets_psi()
     mesh = np.meshgrid(*axes.values(), indexing="ij")
     params = {name: values.reshape(-1) for name, values in zip(axes, mesh, strict=True)}
-    n_points = mesh[0].size
-    zeros, ones = np.zeros(n_points), np.ones(n_points)
-    solver_options = replace(ready.options, signals=signals, history=objective)
-    m = len(ready.names)
-    if density is not None:
-        estimator._check_density_sets_psi()
-        target = np.array([model(density=d)._target_edges(m) for d in params["density"]])
-        solver_options = replace(solver_options, target_edges=target)
+    return GridProblem(estimator, ready, axes, params, options)
 
-    def as_result(part: slice, batch: Batch) -> GridResult:
-        parts = None
-        if batch.history is not None:
-            parts = np.array([rows[-1] for rows in batch.history])
-        return GridResult(
-            model=model,
-            params={name: values[part] for name, values in params.items()} | {"psi": batch.psi},
-            axes=axes,
-            weights=edges_from_adjacency(batch.weights),
-            scores=edges_from_adjacency(batch.scores),
-            n_iter=batch.n_iter,
-            converged=batch.converged,
-            residual=batch.residual,
-            signals=batch.signals,
-            objective_parts=parts,
-            node_names=ready.names,
-            options=options,
-        )
 
-    chunks: list[GridResult] = []
-    gaps: list[np.ndarray] = []
+def _as_result(problem: GridProblem, chunk: Chunk) -> GridResult:
+    batch, params = chunk.batch, problem.params
+    parts = None
+    if batch.history is not None:
+        parts = np.array([rows[-1] for rows in batch.history])
+    return GridResult(
+        model=type(problem.estimator),
+        params={name: values[chunk.where] for name, values in params.items()} | {"psi": batch.psi},
+        axes=problem.axes,
+        weights=edges_from_adjacency(batch.weights),
+        scores=edges_from_adjacency(batch.scores),
+        n_iter=batch.n_iter,
+        converged=batch.converged,
+        residual=batch.residual,
+        signals=batch.signals,
+        objective_parts=parts,
+        node_names=problem.ready.names,
+        options=problem.options,
+    )
 
-    def solve(*problem: Any) -> Batch:
-        if density is None:
-            return solve_points(*problem)
-        data, spec, lam, rho, _, options = problem
-        batch, gap = fit_edges(data, spec, lam, rho, options)
-        gaps.append(gap)
-        return batch
 
-    for part, batch in solve_in_chunks(
-        ready.data,
-        ready.spec,
-        params.get("lam", zeros),
-        params.get("rho", ones),
-        params.get("psi", zeros),
-        solver_options,
-        chunk_size=chunk_size,
-        solve=solve,
-    ):
-        chunk = as_result(part, batch)
-        if evaluate is not None:
-            chunk.metrics = {k: np.asarray(v) for k, v in evaluate(chunk).items()}
-            for name, metric in chunk.metrics.items():
-                if metric.shape[:1] != (len(chunk),):
-                    raise ValueError(
-                        f"evaluate returned {name!r} of shape {metric.shape} for {len(chunk)} "
-                        "points; return one value per point"
-                    )
-        if not keep:
-            chunk.weights = chunk.scores = chunk.signals = None
-        chunks.append(chunk)
-        if progress is not None:
-            progress(part.stop, n_points)
-    result = _concatenate(chunks)
-    if density is not None:
-        warn_if_missed(np.concatenate(gaps), target, solver_options, m)
-    if estimator.solver == "newton":
-        warn_if_inexact(float(result.residual.max()))
-    left = int(np.count_nonzero(~result.converged))
-    if left:
-        warnings.warn(
-            f"{left} of {n_points} grid points did not converge in max_iter = "
-            f"{estimator.max_iter} outer iterations (see converged); raise max_iter",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    return result
+def _evaluated(
+    evaluate: Callable[[GridResult], Mapping[str, Array]], chunk: GridResult
+) -> dict[str, Array]:
+    metrics = {k: np.asarray(v) for k, v in evaluate(chunk).items()}
+    for name, metric in metrics.items():
+        if metric.shape[:1] != (len(chunk),):
+            raise ValueError(
+                f"evaluate returned {name!r} of shape {metric.shape} for {len(chunk)} "
+                "points; return one value per point"
+            )
+    return metrics
 
 
 def check_model(model: Any) -> None:
@@ -300,45 +329,51 @@ def check_model(model: Any) -> None:
         raise TypeError(f"model must be an estimator class such as kgl.KGL, got {model!r}")
 
 
-def _axes(
-    model: type[GraphLearner], given: dict[str, Any], density: Any = None
-) -> dict[str, Array]:
+def _axes(model: type[GraphLearner], given: Mapping[str, Any]) -> dict[str, Array]:
+    """Return the values to cross: those given, or the default ones of the model."""
     names = model._spec.hyperparameters
-    if density is not None:
+    if given["density"] is not None:
         if given["psi"] is not None:
             raise ValueError(
-                f"psi = {given['psi']!r} and density = {density!r} were both given; a density sets "
-                "psi, so give one of them"
+                f"psi = {given['psi']!r} and density = {given['density']!r} were both given; a "
+                "density sets psi, so give one of them"
             )
-        given = {name: values for name, values in given.items() if name != "psi"}
+        names = tuple("density" if name == "psi" else name for name in names)
     axes = {}
     for name, values in given.items():
-        if name not in names:
-            if values is not None:
-                raise ValueError(
-                    f"{model._spec.name} has no {name}; its hyperparameters are {', '.join(names)}"
-                )
-            continue
-        values = DEFAULT_GRID[name] if values is None else np.atleast_1d(values)
-        if not len(values):
-            raise ValueError(f"the grid of {name} is empty; give at least one value")
-        axes[name] = np.array([check_hyperparameter(name, v) for v in values])
-    if density is not None:
-        values = np.atleast_1d(density)
-        if not len(values):
-            raise ValueError("the grid of density is empty; give at least one value")
-        axes["density"] = np.array([check_fraction("density", v) for v in values])
+        if name in names:
+            axes[name] = _axis(name, DEFAULT_GRID[name] if values is None else values)
+        elif values is not None:
+            raise ValueError(
+                f"{model._spec.name} has no {name}; its hyperparameters are "
+                f"{', '.join(model._spec.hyperparameters)}"
+            )
     return axes
 
 
-def _concatenate(chunks: list[GridResult]) -> GridResult:
-    def join(name: str) -> Any:
-        parts = [getattr(chunk, name) for chunk in chunks]
-        return None if parts[0] is None else np.concatenate(parts)
+def _axis(name: str, values: Any) -> Array:
+    check = check_fraction if name == "density" else check_hyperparameter
+    values = np.atleast_1d(values)
+    if not len(values):
+        raise ValueError(f"the grid of {name} is empty; give at least one value")
+    return np.array([check(name, value) for value in values])
+
+
+def _gathered(chunks: list[tuple[np.ndarray, GridResult]]) -> GridResult:
+    """Put the chunks of a grid together, in the order of its points."""
+    first = chunks[0][1]
+
+    def all_of(*path: str) -> Any:
+        def read(chunk: GridResult) -> Any:
+            value = getattr(chunk, path[0])
+            return value[path[1]] if len(path) > 1 else value
+
+        return gather([(where, read(chunk)) for where, chunk in chunks])
 
     arrays = ("weights", "scores", "n_iter", "converged", "residual", "signals", "objective_parts")
-    metrics = {k: np.concatenate([c.metrics[k] for c in chunks]) for k in chunks[0].metrics}
-    params = {k: np.concatenate([c.params[k] for c in chunks]) for k in chunks[0].params}
     return replace(
-        chunks[0], params=params, metrics=metrics, **{name: join(name) for name in arrays}
+        first,
+        params={name: all_of("params", name) for name in first.params},
+        metrics={name: all_of("metrics", name) for name in first.metrics},
+        **{name: all_of(name) for name in arrays},
     )

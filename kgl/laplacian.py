@@ -6,12 +6,9 @@ takes leading batch axes, so one graph and a whole grid of graphs go through the
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-Array: TypeAlias = NDArray[np.float64]
+from kgl._types import Array, Mask
 
 __all__ = [
     "adjacency_from_edges",
@@ -112,7 +109,7 @@ def sq_distances_from_gram(G: Array) -> Array:
     return Z
 
 
-def pairwise_sq_distances(Y: Array, mask: NDArray[np.bool_] | None = None) -> Array:
+def pairwise_sq_distances(Y: Array, mask: Mask | None = None) -> Array:
     """Squared distances between the columns of ``Y``, exact for nearly equal columns too.
 
     With a mask (True = observed) a distance is taken over the rows in which both columns are

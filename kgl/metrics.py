@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgl.laplacian import Array, adjacency_from_edges, edges_from_adjacency, n_nodes_from_edges
+from kgl._graph_input import as_edge_rows, as_edges, as_numbers, true_edges, without_small
+from kgl._types import Array
+from kgl.laplacian import adjacency_from_edges, n_nodes_from_edges
 
 __all__ = [
     "THRESHOLD",
@@ -34,97 +36,6 @@ THRESHOLD = 1e-4
 
 #: Entries of a block of scores that `aps_many` sorts at once; bounds its memory for any grid.
 _CHUNK = 2_000_000
-
-
-# ------------------------------------------------------------------------------------ input
-
-
-def _as_numbers(values: ArrayLike, name: str) -> Array:
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} does not hold numbers; pass an array of floats") from None
-
-
-def _symmetric_edges(W: Array, name: str) -> Array:
-    """Upper triangles of matrices ``(..., m, m)``, which must be symmetric."""
-    if W.shape[-1] != W.shape[-2]:
-        raise ValueError(
-            f"{name} has shape {W.shape}; pass square m x m matrices, or edge weights in the "
-            "order of np.triu_indices(m, 1)"
-        )
-    upper, lower = edges_from_adjacency(W), edges_from_adjacency(np.swapaxes(W, -1, -2))
-    # the relative tolerance lets the rounding of an inexact solver pass
-    finite = np.abs(upper[np.isfinite(upper)])
-    atol = 1e-8 * float(finite.max(initial=0.0))
-    if not np.allclose(upper, lower, rtol=1e-6, atol=atol, equal_nan=True):
-        raise ValueError(f"{name} is not symmetric; pass (W + W.T) / 2 if that is what is meant")
-    return upper
-
-
-def _edges(W: ArrayLike, name: str, n_edges: int | None = None) -> Array:
-    """One graph, matrix or edge vector, as an edge vector (of the size of the truth)."""
-    W = _as_numbers(W, name)
-    if W.ndim == 2:
-        W = _symmetric_edges(W, name)
-    elif W.ndim != 1:
-        raise ValueError(f"{name} has shape {W.shape}; pass one m x m matrix or one edge vector")
-    if W.size == 0:
-        raise ValueError(f"{name} has no pair of nodes; pass a graph of at least 2 nodes")
-    n_nodes_from_edges(W.size)
-    if np.isnan(W).any():
-        raise ValueError(f"{name} contains NaN; drop the failed fit before scoring")
-    if n_edges not in (None, W.size):
-        raise ValueError(
-            f"W_true has {n_edges} pairs of nodes and {name} has {W.size}; pass two graphs on the "
-            "same nodes"
-        )
-    return W
-
-
-def _edge_rows(W: ArrayLike, name: str, n_edges: int) -> Array:
-    """Edge vectors ``(N, E)`` of a batch of graphs, ``(N, E)`` or ``(N, m, m)``."""
-    W = _as_numbers(W, name)
-    if W.ndim == 3:
-        W = _symmetric_edges(W, name)
-    if W.ndim != 2 or W.shape[1] != n_edges:
-        raise ValueError(
-            f"{name} has shape {W.shape}; the truth has {n_edges} pairs of nodes: pass "
-            f"(N, {n_edges}) edge vectors or (N, m, m) matrices of the same m"
-        )
-    failed = np.isnan(W).any(axis=1)
-    if failed.any():
-        raise ValueError(f"{name} contains NaN in row {int(failed.argmax())}; drop the failed fit")
-    return W
-
-
-def _true_edges(W_true: ArrayLike) -> NDArray[np.bool_]:
-    truth: NDArray[np.bool_] = _edges(W_true, "W_true") != 0
-    if not truth.any():
-        raise ValueError("W_true has no edge, so no score of its edges is defined; pass a graph")
-    return truth
-
-
-def _clean(values: Array, threshold: float | None, name: str) -> Array:
-    """Weights with the small ones set to zero (rows of ``(N, E)``), or scores as they are."""
-    if threshold is None:
-        if np.isposinf(values).any():
-            raise ValueError(f"{name} contains +inf; scores are finite, or -inf where forbidden")
-        return values
-    if not 0 <= threshold < 1:
-        raise ValueError(
-            f"threshold={threshold!r}; pass a fraction of the largest weight in [0, 1), or None "
-            "where scores are meant"
-        )
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name} contains infinite weights; pass threshold=None to rank scores")
-    cut = threshold * np.abs(values).max(axis=1, keepdims=True)
-    if (values < -cut).any():
-        raise ValueError(
-            f"{name} contains the negative weight {values.min():.3g}; pass the adjacency matrix "
-            "(not the Laplacian), or threshold=None if these are scores"
-        )
-    return np.where(values > cut, values, 0.0)
 
 
 # ------------------------------------------------------------------------------- graph scores
@@ -161,8 +72,8 @@ def aps(W_true: ArrayLike, W_est: ArrayLike, *, threshold: float | None = THRESH
     """
     from sklearn.metrics import average_precision_score
 
-    truth = _true_edges(W_true)
-    estimate = _clean(_edges(W_est, "W_est", truth.size)[None], threshold, "W_est")[0]
+    truth = true_edges(W_true)
+    estimate = without_small(as_edges(W_est, "W_est", truth.size)[None], threshold, "W_est")[0]
     # scikit-learn rejects -inf; ranks keep the order and the ties exactly
     ranks = np.unique(estimate, return_inverse=True)[1]
     # its sum of recall steps can end one rounding above 1
@@ -180,12 +91,12 @@ def aps_many(W_true: ArrayLike, scores: ArrayLike, *, threshold: float | None = 
     >>> aps_many([1, 1, 0], [[0.5, 0.25, 0], [0.5, 0, 0], [0, 0, 0.5]]).round(6)
     array([1.      , 0.833333, 0.666667])
     """
-    truth = _true_edges(W_true)
-    rows = _edge_rows(scores, "scores", truth.size)
+    truth = true_edges(W_true)
+    rows = as_edge_rows(scores, "scores", truth.size)
     out = np.empty(len(rows))
     step = max(1, _CHUNK // truth.size)
     for start in range(0, len(rows), step):
-        block = _clean(rows[start : start + step], threshold, "scores")
+        block = without_small(rows[start : start + step], threshold, "scores")
         out[start : start + step] = _average_precision(truth, block)
     return out
 
@@ -244,8 +155,8 @@ def sse_graph(W_true: ArrayLike, W_est: ArrayLike, *, normalise: bool = False) -
     >>> sse_graph([3, 4, 0], [6, 8, 0], normalise=True)
     0.0
     """
-    truth = _edges(W_true, "W_true")
-    rows = _edges(W_est, "W_est", truth.size)[None]
+    truth = as_edges(W_true, "W_true")
+    rows = as_edges(W_est, "W_est", truth.size)[None]
     return float(_sse_rows(truth, rows, normalise, "W_est")[0])
 
 
@@ -257,8 +168,8 @@ def sse_many(W_true: ArrayLike, weights: ArrayLike, *, normalise: bool = False) 
     >>> sse_many([3, 4, 0], [[3, 4, 0], [3, 0, 0], [0, 0, 0]])
     array([0.  , 0.64, 1.  ])
     """
-    truth = _edges(W_true, "W_true")
-    rows = _edge_rows(weights, "weights", truth.size)
+    truth = as_edges(W_true, "W_true")
+    rows = as_edge_rows(weights, "weights", truth.size)
     return _sse_rows(truth, rows, normalise, "weights")
 
 
@@ -270,7 +181,7 @@ def density(W: ArrayLike, *, threshold: float = THRESHOLD) -> float:
     >>> round(density([1.0, 0.5, 1e-9, 0, 0, 0]), 6)
     0.333333
     """
-    return float((_clean(_edges(W, "W")[None], threshold, "W") > 0).mean())
+    return float((without_small(as_edges(W, "W")[None], threshold, "W") > 0).mean())
 
 
 def f_score(
@@ -300,8 +211,8 @@ def f_score(
     >>> round(f_score([1, 1, 0], [0.5, 0, 0.4], density=1 / 3), 6)  # 2 * 1 / (1 + 2)
     0.666667
     """
-    truth = _true_edges(W_true)
-    estimate = _edges(W_est, "W_est", truth.size)
+    truth = true_edges(W_true)
+    estimate = as_edges(W_est, "W_est", truth.size)
     n_true = int(truth.sum())
     if density is None:
         kept = n_true
@@ -309,7 +220,7 @@ def f_score(
         kept = round(density * truth.size)
     else:
         raise ValueError(f"density={density!r}; pass the fraction of pairs to keep, in (0, 1]")
-    estimate = _clean(estimate[None], threshold, "W_est")[0]
+    estimate = without_small(estimate[None], threshold, "W_est")[0]
     usable = np.isfinite(estimate) if threshold is None else estimate > 0
     kept = min(kept, int(usable.sum()))
     if kept == 0:
@@ -353,7 +264,7 @@ def mse_signals(
     >>> mse_signals(Y, fit, observed), mse_signals(Y, fit, observed, out_of_sample=False)
     (5.0, 0.0)
     """
-    truth, fitted = _as_numbers(Y_true, "Y_true"), _as_numbers(Y_hat, "Y_hat")
+    truth, fitted = as_numbers(Y_true, "Y_true"), as_numbers(Y_hat, "Y_hat")
     if truth.shape != fitted.shape or truth.ndim != 2:
         raise ValueError(
             f"Y_true has shape {truth.shape} and Y_hat {fitted.shape}; pass two n x m matrices"
@@ -398,8 +309,8 @@ def spectral_clusters(W: ArrayLike, k: int, seed: int = 0) -> NDArray[np.intp]:
     >>> bool(labels[0] == labels[2] != labels[3] == labels[5])
     True
     """
-    edges = _edges(W, "W")
-    _clean(edges[None], THRESHOLD, "W")  # rejects a Laplacian; the noise of a solver may pass
+    edges = as_edges(W, "W")
+    without_small(edges[None], THRESHOLD, "W")  # refuses a Laplacian, not the noise of a solver
     edges = np.maximum(edges, 0.0)
     m = n_nodes_from_edges(edges.size)
     if not 1 <= k <= m:

@@ -20,9 +20,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kgl._docstrings import documented
+from kgl._types import Array
 from kgl._validation import check_option
-from kgl.base import DEFAULT_DENSITY, DEFAULT_KERNEL, GraphLearner, Prepared
-from kgl.laplacian import Array
+from kgl.base import DEFAULT_DENSITY, DEFAULT_KERNEL, GraphLearner
+from kgl.prediction import Prepared
 from kgl.problem import MODELS, ModelSpec
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgl._optional import import_optional
-from kgl.laplacian import Array
+from kgl._types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

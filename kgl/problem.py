@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgl.laplacian import Array
+from kgl._types import Array
 
 __all__ = ["MODELS", "PARTS", "ModelSpec", "graph_penalty", "kkt_residual"]
 

@@ -15,13 +15,11 @@ from typing import Any, Literal, TypeAlias
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from kgl.laplacian import Array
+from kgl._types import Array, Mask
 
-BoolArray: TypeAlias = NDArray[np.bool_]
-GraphFamily: TypeAlias = Callable[..., BoolArray]
+GraphFamily: TypeAlias = Callable[..., Mask]
 
 __all__ = [
     "GRAPH_FAMILIES",
@@ -35,19 +33,19 @@ __all__ = [
 _MAX_DRAWS = 1000
 
 
-def _links(graph: Any, m: int) -> BoolArray:
+def _links(graph: Any, m: int) -> Mask:
     """Boolean adjacency matrix of a networkx graph on the nodes 0 .. m - 1."""
     return np.asarray(nx.to_numpy_array(graph, nodelist=range(m)) > 0)
 
 
-def erdos_renyi(m: int, rng: np.random.Generator, *, density: float) -> BoolArray:
+def erdos_renyi(m: int, rng: np.random.Generator, *, density: float) -> Mask:
     """Link every pair of nodes independently with probability ``density``."""
     return _links(nx.gnp_random_graph(m, density, seed=rng), m)
 
 
 def barabasi_albert(
     m: int, rng: np.random.Generator, *, density: float, attachment: int | None = None
-) -> BoolArray:
+) -> Mask:
     """Attach each new node to ``attachment`` earlier ones, preferring those of high degree.
 
     Growth starts from a star of ``attachment + 1`` nodes, so the graph always has
@@ -86,7 +84,7 @@ def barabasi_albert(
 
 def stochastic_block_model(
     m: int, rng: np.random.Generator, *, density: float, blocks: int = 2, ratio: float = 5.0
-) -> BoolArray:
+) -> Mask:
     """Link pairs inside a block more often than pairs across blocks.
 
     With ``p_in = ratio * p_out``, and ``I`` pairs inside and ``O`` pairs across blocks,

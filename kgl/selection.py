@@ -9,19 +9,19 @@ sets psi, on which predictions hardly depend, by a target density or by the stab
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
+from kgl._types import Array
 from kgl._validation import as_floats, check_option
-from kgl.folds import hold_out
-from kgl.grid import GridResult, check_model, fit_grid
-from kgl.laplacian import Array
+from kgl.base import GraphLearner
+from kgl.folds import cross_validate_grid, hold_out, masked_counterpart
+from kgl.grid import GridProblem, GridResult, check_model, fit_grid, prepare_grid
 from kgl.metrics import aps_many, sse_many
-from kgl.models import GraphLearner
+from kgl.solvers.grid import solve_grid
 
 __all__ = ["HeldOut", "Oracle", "hold_out", "select_held_out", "select_oracle"]
 
@@ -178,18 +178,59 @@ def select_held_out(
     """
     check_option("graph", graph, ("density", "stability", "mse"))
     check_model(model)
-    if not model._spec.fitted:
+    target: dict[str, Any] = {"density": density, "average_degree": average_degree}
+    _check_held_out(model, graph, target, options)
+    values = as_floats(Y)
+    m = values.shape[-1]
+    edges = model(**target)._target_edges(m)  # a bad target is refused before the work
+    axes: dict[str, Any] = {"lam": lam, "rho": rho, "psi": psi, "density": None}
+    if graph == "density" and psi is None:
+        axes["density"] = edges / (m * (m - 1) / 2)
+    side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
+    problem = prepare_grid(model, Y, side, axes, options)
+    folds = hold_out(~np.isnan(values), n_folds, np.random.default_rng(seed))
+    errors = _fold_errors(problem, values, folds, progress)
+    mse = np.mean(errors, axis=0)
+    best: dict[str, Any] = {
+        name: float(values[int(np.argmin(mse))]) for name, values in problem.params.items()
+    }
+    _warn_at_end(problem.axes, best)
+    instability = None
+    if graph == "stability":
+        best["psi"], instability = _stable_psi(
+            [_hide(Y, held) for held in folds], model, side, problem, best, max_instability
+        )
+    elif graph == "density":
+        best = {name: best[name] for name in ("lam", "rho")}
+        options = {**options, **target}
+    estimator = model(**best, **options).fit(Y, **side)
+    return HeldOut(
+        estimator,
+        {**best, "psi": estimator.psi_},
+        mse,
+        np.std(errors, axis=0, ddof=1) / np.sqrt(n_folds),
+        problem.params,
+        instability,
+    )
+
+
+def _check_held_out(
+    model: type[GraphLearner], graph: str, target: dict[str, Any], options: dict[str, Any]
+) -> None:
+    """Refuse models that held-out entries cannot tune, and targets that contradict ``graph``."""
+    spec = model._spec
+    counterpart = masked_counterpart(spec)
+    if counterpart is None:
         raise ValueError(
             "GL predicts nothing, so held-out entries cannot choose its psi; "
             "give GL(density=...) a target density instead"
         )
-    if not model._spec.masked:
+    if counterpart is not spec:
         raise ValueError(
-            f"{model._spec.name} takes held-out entries for zero, so their error says nothing; "
-            f"give {model.__name__}(density=...) a target density, or use KGLN without a kernel, "
-            "its counterpart that leaves entries out"
+            f"{spec.name} treats held-out entries as zero, so their error is not one of "
+            f"prediction; give {model.__name__}(density=...) a target density, or use KGLN without "
+            "a kernel, its counterpart that leaves entries out"
         )
-    target: dict[str, Any] = {"density": density, "average_degree": average_degree}
     given = [f"{name} = {value!r}" for name, value in target.items() if value is not None]
     if graph != "density" and given:
         raise ValueError(
@@ -200,69 +241,70 @@ def select_held_out(
             "regulariser='log-degree' needs psi, which no density determines; choose psi by "
             "graph='stability' or graph='mse'"
         )
-    values = as_floats(Y)
-    m = values.shape[-1]
-    edges = model(**target)._target_edges(m)  # a bad target is refused before the work
-    mask = ~np.isnan(values)
-    side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
-    folds = hold_out(mask, n_folds, np.random.default_rng(seed))
-    errors = []
-    axes: dict[str, Any] = {"lam": lam, "rho": rho, "psi": psi}
-    if graph == "density" and psi is None:
-        axes["density"] = edges / (m * (m - 1) / 2)
-    for k, held in enumerate(folds):
 
-        def evaluate(chunk: GridResult, held: np.ndarray = held) -> Mapping[str, Array]:
-            assert chunk.signals is not None
-            return {"mse": np.mean((chunk.signals[:, held] - values[held]) ** 2, axis=1)}
 
-        train = _hide(Y, held)
-        with warnings.catch_warnings():
-            # (lam, rho) that cannot have the density are no trouble unless they are chosen
-            warnings.filterwarnings("ignore", "no psi gives a graph", ConvergenceWarning)
-            grid = fit_grid(
-                model, train, **side, **axes, signals=True, evaluate=evaluate, keep=False, **options
-            )
-        errors.append(grid.metrics["mse"])
-        if progress is not None:
-            progress(k + 1, n_folds)
-    mse = np.mean(errors, axis=0)
-    se = np.std(errors, axis=0, ddof=1) / np.sqrt(n_folds)
-    best: dict[str, Any] = grid.point(int(np.argmin(mse)))
+def _fold_errors(
+    problem: GridProblem,
+    values: Array,
+    folds: list[np.ndarray],
+    progress: Callable[[int, int], None] | None,
+) -> Array:
+    """Return the error of each fold at every point, with one warning for all folds."""
+    ready = problem.ready
+    options = replace(ready.options, signals=True)
+    residual, converged = [], []
+
+    def predict(train: Array) -> Iterator[tuple[np.ndarray, Array | None]]:
+        mask = ~np.isnan(train)
+        data = replace(ready.data, Y=np.where(mask, train, 0.0), mask=mask)
+        # points whose density is out of reach matter only if they are chosen: no warning here
+        for chunk in solve_grid(data, ready.spec, problem.params, options):
+            residual.append(chunk.batch.residual)
+            converged.append(chunk.batch.converged)
+            yield chunk.where, chunk.batch.signals
+
+    errors = cross_validate_grid(values, folds, predict, problem.n_points, progress=progress)
+    problem.warn(np.concatenate(residual), np.concatenate(converged), stacklevel=4)
+    return errors
+
+
+def _warn_at_end(axes: dict[str, Array], best: dict[str, Any]) -> None:
     for name in ("lam", "rho"):
-        axis = np.sort(grid.axes.get(name, np.empty(0)))
+        axis = np.sort(axes.get(name, np.empty(0)))
         if len(axis) > 2 and best[name] in (axis[0], axis[-1]):
             warnings.warn(
                 f"the error is least at the end of the grid, {name} = {best[name]:g}; extend the "
                 f"values of {name} beyond it",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-    instability = None
-    if graph == "stability":
-        psi_axis = grid.axes["psi"]
-        fixed: dict[str, Any] = {name: [best[name]] for name in grid.axes if name != "psi"}
-        # edges are counted, which takes a solver whose zeros are zeros, whatever the fit uses
-        exact = {**options, "solver": "newton", "backend": None}
-        edge_sets, complete = [], np.zeros(len(psi_axis), dtype=bool)
-        for held in folds:
-            path = fit_grid(model, _hide(Y, held), **side, **fixed, psi=psi_axis, **exact)
-            assert path.weights is not None and path.scores is not None
-            edge_sets.append(path.weights > 0)
-            complete |= (edge_sets[-1] | np.isneginf(path.scores)).all(axis=1)
-        share = np.mean(edge_sets, axis=0)
-        instability = 2.0 * np.mean(share * (1.0 - share), axis=1)
-        best["psi"] = _stable_psi(psi_axis, instability, complete, max_instability)
-    elif graph == "density":
-        del best["psi"]
-        options = {**options, **target}
-    estimator = model(**best, **options).fit(Y, **side)
-    params = {**best, "psi": estimator.psi_}
-    crossed = {name: grid.params[name] for name in grid.axes}
-    return HeldOut(estimator, params, mse, se, crossed, instability)
 
 
 def _stable_psi(
+    trains: list[Any],
+    model: type[GraphLearner],
+    side: dict[str, Any],
+    problem: GridProblem,
+    best: dict[str, Any],
+    max_instability: float,
+) -> tuple[float, Array]:
+    """Return the psi whose edges are stable between folds, and the instability of every psi."""
+    psi = problem.axes["psi"]
+    fixed: dict[str, Any] = {name: [best[name]] for name in problem.axes if name != "psi"}
+    # edges are counted, which takes a solver whose zeros are zeros, whatever the fit uses
+    exact = {**problem.options, "solver": "newton", "backend": None}
+    edge_sets, complete = [], np.zeros(len(psi), dtype=bool)
+    for train in trains:
+        path = fit_grid(model, train, **side, **fixed, psi=psi, **exact)
+        assert path.weights is not None and path.scores is not None
+        edge_sets.append(path.weights > 0)
+        complete |= (edge_sets[-1] | np.isneginf(path.scores)).all(axis=1)
+    share = np.mean(edge_sets, axis=0)
+    instability = 2.0 * np.mean(share * (1.0 - share), axis=1)
+    return _densest_stable(psi, instability, complete, max_instability), instability
+
+
+def _densest_stable(
     psi: Array, instability: Array, complete: np.ndarray, max_instability: float
 ) -> float:
     """Return the psi of the densest graph whose edges can be trusted, as in StARS.
@@ -287,6 +329,6 @@ def _stable_psi(
     warnings.warn(
         f"no psi of the grid is stable: even the sparsest graph {reason}; psi = {sparsest:g} is "
         f"taken; extend the grid to smaller psi{remedy}",
-        stacklevel=3,
+        stacklevel=4,
     )
     return sparsest

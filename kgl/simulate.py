@@ -24,11 +24,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from kgl._types import Array, Mask
 from kgl.kernels import RBF, LaplacianKernel, kernel_eigen
-from kgl.laplacian import Array, laplacian_from_adjacency
+from kgl.laplacian import laplacian_from_adjacency
 from kgl.random_graphs import (
     GRAPH_FAMILIES,
-    BoolArray,
     barabasi_albert,
     erdos_renyi,
     random_graph,
@@ -202,7 +202,7 @@ def missing_mask(
     rng: np.random.Generator,
     *,
     ensure_observed: bool = True,
-) -> BoolArray:
+) -> Mask:
     """Draw which entries of an ``n x m`` matrix are observed, ``M_ij ~ Bernoulli(1 - rate)``.
 
     Parameters
@@ -242,7 +242,7 @@ def missing_mask(
     if not 0 <= rate < 1:
         raise ValueError(f"rate={rate}; pass the missing rate as a number in [0, 1)")
     draws = rng.random((n, m))
-    observed: BoolArray = draws >= rate
+    observed: Mask = draws >= rate
     if ensure_observed:
         # the largest draw of a row is observed anyway unless the whole row is missing
         observed[np.arange(n), draws.argmax(axis=1)] = True
@@ -285,7 +285,7 @@ class SyntheticData:
     signals: Array
     Y: Array
     Y_full: Array
-    mask: BoolArray
+    mask: Mask
     settings: dict[str, Any]
 
 
@@ -355,24 +355,8 @@ def make_dataset(
     >>> bool((quiet.W == loud.W).all()), bool((quiet.signals == loud.signals).all())
     (True, True)
     """
-    settings: dict[str, Any] = {
-        "family": family,
-        "m": m,
-        "n": n,
-        "alpha": alpha,
-        "dependent": dependent,
-        "bandwidth": bandwidth,
-        "noise": noise,
-        "missing": missing,
-        "density": density,
-        "weights": weights,
-        "connected": connected,
-        "unit_variance": unit_variance,
-        "ensure_observed": ensure_observed,
-        "seed": seed,
-        "replicate": replicate,
-        **graph_options,
-    }
+    # before any other local name: the arguments as they were given
+    settings = {name: value for name, value in locals().items() if name != "graph_options"}
 
     def draws(purpose: str) -> np.random.Generator:
         return stream(seed, purpose, family, m, replicate)
@@ -404,5 +388,5 @@ def make_dataset(
         Y=np.where(mask, Y_full, np.nan),
         Y_full=Y_full,
         mask=mask,
-        settings=settings,
+        settings=settings | graph_options,
     )

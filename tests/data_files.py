@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import scipy.io
 
-from kgl.datasets import files
+from kgl.datasets import catalogue
 from kgl.datasets.swiss import to_wgs84
 
 #: What the real groups are, by code; an item of a made-up file gets its group from here.
@@ -102,11 +102,11 @@ def digest(content: bytes) -> str:
 
 def described(
     name: str, contents: dict[str, bytes], url: str = "http://127.0.0.1:9/"
-) -> files.DataSet:
+) -> catalogue.DataSet:
     """The description of a data set, with the hashes of other contents and another address."""
-    data = files.DATA_SETS[name]
+    data = catalogue.DATA_SETS[name]
 
-    def point(file: files.DataFile) -> files.DataFile:
+    def point(file: catalogue.DataFile) -> catalogue.DataFile:
         known = digest(contents[file.name]) if file.name in contents else file.sha256
         return replace(file, sha256=known, url=url + file.name if file.url else "")
 

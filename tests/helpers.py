@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgl.kernels import KernelEigen, kernel_eigen
-from kgl.laplacian import Array, pairwise_sq_distances
+from kgl._types import Array
+from kgl.laplacian import (pairwise_sq_distances)
 from kgl.solvers.signal_step import SignalData
 
 REGULARISERS = ("frobenius", "log-degree")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from experiments.lookup import ConfigError
-from kgl.laplacian import Array
+from kgl._types import Array
 
 __all__ = ["means"]
 

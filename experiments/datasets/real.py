@@ -15,7 +15,8 @@ import numpy as np
 from experiments.datasets.centring import means
 from experiments.lookup import ConfigError
 from kgl import datasets
-from kgl.datasets.files import CorruptDownloadError, search
+from kgl.datasets.catalogue import CorruptDownloadError
+from kgl.datasets.files import search
 from kgl.kernels import RBF, Mixed
 from kgl.laplacian import Array, edges_from_adjacency, pairwise_sq_distances
 from kgl.metrics import aps

@@ -8,11 +8,13 @@ hand. Where the files are not to be had, `simulate_swiss` and `simulate_sushi` m
 the same form, labelled as such.
 """
 
-from kgl.datasets.files import CorruptDataError, DataUnavailableError, find
+from kgl.datasets.catalogue import CorruptDataError, DataUnavailableError
+from kgl.datasets.files import find
+from kgl.datasets.load import load_sushi, load_swiss
 from kgl.datasets.standin import simulate_sushi, simulate_swiss
 from kgl.datasets.stations import Stations, make_stations
-from kgl.datasets.sushi import Sushi, load_sushi
-from kgl.datasets.swiss import Swiss, load_swiss
+from kgl.datasets.sushi import Sushi
+from kgl.datasets.swiss import Swiss
 
 __all__ = [
     "CorruptDataError",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from kgl._types import Array
 from kgl.datasets import sushi, swiss
 from kgl.datasets.stations import _ENDINGS, _SYLLABLES, _scatter
 from kgl.datasets.sushi import FEATURES, GROUPS, Sushi, check_min_rated
 from kgl.datasets.swiss import Swiss
 from kgl.kernels import RBF
-from kgl.laplacian import Array
 from kgl.seeding import stream
 from kgl.simulate import smooth_signals
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,30 +10,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgl._optional import import_optional
-from kgl.datasets.files import DATA_SETS, real_or_none, sha256
-from kgl.laplacian import Array
+from kgl._types import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FEATURES", "GROUPS", "Sushi", "load_sushi"]
+__all__ = [
+    "FEATURES",
+    "GROUPS",
+    "Sushi",
+    "assemble",
+    "check_min_rated",
+    "read_items",
+    "read_reviewers",
+    "read_scores",
+]
 
 #: The paper's five groups, in its order, and their codes among the twelve minor groups.
 GROUPS = {"red-meat": 1, "clam": 4, "blue-skinned": 0, "vegetable": 11, "roe": 7}
 
-#: The first 50 items: the one prefix of the list that has the paper's 7, 6, 8, 6 and 5 sushis.
-_FIRST = 50
-
-#: Attributes of items and their range; the first two are codes.
-_ATTRIBUTES: dict[str, tuple[float, float]] = {
-    "style": (0, 1),
-    "major_group": (0, 1),
-    "minor_group": (0, 11),
-    "oiliness": (0, 4),
-    "eaten": (0, 3),
-    "price": (0, np.inf),
-    "sold": (0, 1),
-}
+#: Attributes of items in the file, besides the minor group, which is its third.
+_ATTRIBUTES = ("style", "major_group", "oiliness", "eaten", "price", "sold")
 _ITEM_LABELS = {"style": ("maki", "other"), "major_group": ("seafood", "not seafood")}
 
 #: Features of people: what codes stand for, or the largest code, or None for a number.
@@ -50,7 +46,6 @@ FEATURES: dict[str, tuple[str, ...] | int | None] = {
     "eastwest_now": ("east", "west"),
     "moved": ("no", "yes"),
 }
-_LARGEST = {"age": 5, "seconds": 86400}
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +128,7 @@ def assemble(
         return pd.Categorical.from_codes(codes.astype(int), categories=list(labels))
 
     x = {}
-    for column, name in zip(
-        attributes.T, (a for a in _ATTRIBUTES if a != "minor_group"), strict=True
-    ):
+    for column, name in zip(attributes.T, _ATTRIBUTES, strict=True):
         x[name] = category(column, _ITEM_LABELS[name]) if name in _ITEM_LABELS else column
     z = {}
     for column, (name, levels) in zip(features[kept].T, FEATURES.items(), strict=True):
@@ -158,138 +151,24 @@ def assemble(
 # ------------------------------------------------------------------------------------ files
 
 
-def _rows(path: Path, separator: str, rows: int, columns: int) -> Iterator[tuple[str, list[str]]]:
-    """Yield where a line is, for messages, and its fields; the numbers of both must be right."""
+def _fields(path: Path, separator: str) -> list[list[str]]:
+    """Return the fields of every line; the file is verified, so its form is known."""
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    for number, line in enumerate(lines, start=1):
-        where = f"{path}, line {number}"
-        fields = line.rstrip("\r").split(separator)
-        if len(fields) != columns:
-            raise ValueError(f"{where}: {len(fields)} columns, expected {columns}")
-        yield where, fields
-    if len(lines) != rows:
-        raise ValueError(f"{path}: {len(lines)} lines, expected {rows}")
+    return [line.rstrip("\r").split(separator) for line in lines if line]
 
 
-def _whole(text: str, low: float, high: float, where: str, what: str) -> int:
-    """Read an integer of a range."""
-    try:
-        value = int(text)
-    except ValueError:
-        raise ValueError(f"{where}: {what} is {text!r}, expected an integer") from None
-    if not low <= value <= high:
-        raise ValueError(f"{where}: {what} is {value}, expected {low} to {high}")
-    return value
-
-
-def _real(text: str, low: float, high: float, where: str, what: str) -> float:
-    """Read a finite number of a range."""
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f"{where}: {what} is {text!r}, expected a number") from None
-    if not (low <= value <= high and np.isfinite(value)):
-        raise ValueError(f"{where}: {what} is {text}, expected a number from {low} to {high}")
-    return value
-
-
-def read_items(path: Path, rows: int = 100) -> tuple[list[str], Array]:
+def read_items(path: Path) -> tuple[list[str], Array]:
     """Read names and attributes (items x 7, minor group third) of all items."""
-    names, table = [], []
-    for k, (where, fields) in enumerate(_rows(path, "\t", rows, 9)):
-        _whole(fields[0], k, k, where, "the item id")
-        if not fields[1] or fields[1] in names:
-            raise ValueError(f"{where}: the name {fields[1]!r} is empty or taken")
-        names.append(fields[1])
-        values = []
-        for text, (what, (low, high)) in zip(fields[2:], _ATTRIBUTES.items(), strict=True):
-            read = _whole if what in _ITEM_LABELS or what == "minor_group" else _real
-            values.append(read(text, low, high, where, what))
-        table.append(values)
-    return names, np.array(table, dtype=float)
+    rows = _fields(path, "\t")
+    return [row[1] for row in rows], np.array([row[2:] for row in rows], dtype=float)
 
 
-def read_reviewers(path: Path, rows: int = 5000) -> Array:
+def read_reviewers(path: Path) -> Array:
     """Read the ten features (reviewers x 10, all codes or numbers) of all reviewers."""
-    table = []
-    for where, fields in _rows(path, "\t", rows, 11):
-        _whole(fields[0], 0, np.inf, where, "the user id")
-        values = []
-        for text, (what, levels) in zip(fields[1:], FEATURES.items(), strict=True):
-            largest = levels if isinstance(levels, int) else len(levels) - 1 if levels else 0
-            values.append(_whole(text, 0, _LARGEST.get(what, largest), where, what))
-        table.append(values)
-    return np.array(table, dtype=float)
+    return np.array([row[1:] for row in _fields(path, "\t")], dtype=float)
 
 
-def read_scores(path: Path, rows: int = 5000, items: int = 100) -> Array:
+def read_scores(path: Path) -> Array:
     """Read the scores as ratings from 1 to 5, NaN for -1, not rated."""
-    table = [
-        [_whole(text, -1, 4, where, f"the score of item {k}") for k, text in enumerate(fields)]
-        for where, fields in _rows(path, " ", rows, items)
-    ]
-    scores = np.array(table, dtype=float)
+    scores = np.array(_fields(path, " "), dtype=float)
     return np.where(scores < 0, np.nan, scores + 1.0)
-
-
-# ------------------------------------------------------------------------------------ loader
-
-
-def load_sushi(*, source: str = "auto", min_rated: int = 8) -> Sushi:
-    """Load the ratings of the paper's 32 sushis.
-
-    Parameters
-    ----------
-    source : {"auto", "real", "simulated"}
-        ``"real"`` finds or downloads the files, see `find`, and raises `DataUnavailableError` where
-        they are not to be had; ``"auto"`` warns then and returns the stand-in; ``"simulated"`` is
-        the stand-in, ``simulate_sushi()``.
-    min_rated : int, default 8
-        Keep the reviewers who rated at least as many of the 32, from 0 (all 5000, two of whom
-        rated none) to 10. With 8, 182 reviewers are left and 74.6 % of the cells are empty, the
-        nearest to the paper's 74 %.
-
-    Returns
-    -------
-    Sushi
-
-    Notes
-    -----
-    Cite T. Kamishima, "Nantonac Collaborative Filtering: Recommendation Based on Order Responses",
-    KDD 2003. The data must not be passed on. The paper does not list its 32 sushis: those of its
-    five groups among the first 50 of the list have the numbers it gives, 7, 6, 8, 6 and 5.
-
-    Examples
-    --------
-    >>> data = load_sushi(source="simulated")
-    >>> data.ratings.shape, round(data.sparsity, 3)
-    ((182, 32), 0.746)
-    """
-    min_rated = check_min_rated(min_rated)
-    folder = real_or_none("sushi", source)
-    if folder is None:
-        from kgl.datasets.standin import simulate_sushi  # here, because it imports Sushi
-
-        return simulate_sushi(min_rated=min_rated)
-    paths = [folder / file.name for file in DATA_SETS["sushi"].files]
-    names, attributes = read_items(paths[0])
-    features, ratings = read_reviewers(paths[1]), read_scores(paths[2])
-    minor = attributes[:, 2]
-    chosen, groups = [], []
-    for group, code in GROUPS.items():
-        members = np.flatnonzero(minor[:_FIRST] == code).tolist()
-        chosen += members
-        groups += [group] * len(members)
-    hashes = ", ".join(f"{path.name} (sha256 {sha256(path)[:12]})" for path in paths)
-    return assemble(
-        [names[k] for k in chosen],
-        groups,
-        np.delete(attributes[chosen], 2, axis=1),
-        features,
-        ratings[:, chosen],
-        min_rated=min_rated,
-        simulated=False,
-        origin=f"SUSHI Preference Data Sets of T. Kamishima, {hashes}",
-    )

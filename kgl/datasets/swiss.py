@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgl._optional import import_optional
-from kgl.datasets.files import DATA_SETS, real_or_none, sha256
-from kgl.laplacian import Array
+from kgl._types import Array
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MONTHS", "Swiss", "load_swiss"]
+__all__ = ["MONTHS", "Swiss", "assemble", "match_names", "read_stations", "read_temperature"]
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -169,48 +168,3 @@ def match_names(places: Array, names: list[str], known: Array) -> list[str]:
             raise ValueError(f"stations {taken[j] + 1} and {k + 1} are both nearest to {names[j]}")
         taken[j] = k
     return [names[j] for j in nearest]
-
-
-# ------------------------------------------------------------------------------------ loader
-
-
-def load_swiss(*, source: str = "auto") -> Swiss:
-    """Load the monthly mean temperatures at 89 Swiss stations, normals of 1981-2010.
-
-    Parameters
-    ----------
-    source : {"auto", "real", "simulated"}
-        ``"real"`` finds or downloads the files, see `find`, and raises `DataUnavailableError` where
-        they are not to be had; ``"auto"`` warns then and returns the stand-in; ``"simulated"`` is
-        the stand-in, ``simulate_swiss()``.
-
-    Returns
-    -------
-    Swiss
-
-    Notes
-    -----
-    Source: MeteoSwiss. Station names are matched by position from a later table of MeteoSwiss;
-    without that file, stations are called "station 01", "station 02", ...
-
-    Examples
-    --------
-    >>> data = load_swiss(source="simulated")
-    >>> data.Y.shape, data.simulated
-    ((12, 89), True)
-    """
-    folder = real_or_none("swiss", source)
-    if folder is None:
-        from kgl.datasets.standin import simulate_swiss  # here, because it imports Swiss
-
-        return simulate_swiss()
-    main, table = (folder / file.name for file in DATA_SETS["swiss"].files)
-    temperature, altitude, places = read_temperature(main)
-    origin = f"MeteoSwiss normals 1981-2010, {main.name} (sha256 {sha256(main)[:12]})"
-    if table.is_file():
-        names = match_names(places, *read_stations(table))
-        origin += f", names from {table.name} (sha256 {sha256(table)[:12]})"
-    else:
-        names = [f"station {k:02d}" for k in range(1, len(altitude) + 1)]
-        origin += ", without station names"
-    return assemble(temperature, altitude, places, names, simulated=False, origin=origin)

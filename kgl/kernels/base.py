@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from kgl._types import Array
 from kgl.kernels.covariates import Covariates, is_number
-from kgl.kernels.matrices import FloatArray
 
 _SPANS: dict[str, Callable[[float], bool]] = {
     "> 0": lambda value: value > 0,
@@ -23,10 +23,10 @@ class FittedKernel(ABC):
     """A kernel with all it learned from its training covariates, and `matrix`, its values there."""
 
     spec: Kernel
-    matrix: FloatArray
+    matrix: Array
 
     @abstractmethod
-    def cross(self, X_new: Covariates) -> FloatArray:
+    def cross(self, X_new: Covariates) -> Array:
         """Kernel between new and training covariates, of shape (n_new, n_train)."""
 
 
@@ -37,7 +37,7 @@ class Kernel(ABC):
     def fit(self, X: Covariates) -> FittedKernel:
         """Learn bandwidth, scales and categories from `X` and evaluate the kernel on it."""
 
-    def __call__(self, X: Covariates) -> FloatArray:
+    def __call__(self, X: Covariates) -> Array:
         """Kernel matrix of `X`: shorthand for ``spec.fit(X).matrix``."""
         return self.fit(X).matrix
 

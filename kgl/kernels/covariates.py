@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from kgl._types import Array
 from kgl._validation import refuse_masked
-from kgl.kernels.matrices import FloatArray
 
 # DataFrames are recognised by what they offer (``columns``, ``dtypes``), so that the numeric core
 # does not depend on pandas.
@@ -55,11 +55,11 @@ class Table:
         """Name a column in errors."""
         return f"column {position if self.names is None else self.names[position]!r}"
 
-    def numbers(self, positions: Sequence[int]) -> FloatArray:
+    def numbers(self, positions: Sequence[int]) -> Array:
         """Columns as finite float64, of shape (rows, len(positions))."""
         return np.column_stack([self._numeric_column(position) for position in positions])
 
-    def _numeric_column(self, position: int) -> FloatArray:
+    def _numeric_column(self, position: int) -> Array:
         column, where = self.columns[position], f"{self.what}, {self.label(position)}"
         if column.dtype.kind in "mM":
             raise TypeError(
@@ -174,11 +174,11 @@ class NumericReader:
     """Covariates -> checked array ``(x - offset) / spread``, the same way every time."""
 
     schema: Schema
-    offset: FloatArray
-    spread: FloatArray
+    offset: Array
+    spread: Array
 
     @classmethod
-    def fit(cls, X: Covariates, scale: Scale) -> tuple[NumericReader, FloatArray]:
+    def fit(cls, X: Covariates, scale: Scale) -> tuple[NumericReader, Array]:
         """Learn the column scales of `X`; the reader, and `X` as read by it."""
         table = read_table(X, "X")
         values = table.numbers(range(len(table.columns)))
@@ -194,7 +194,7 @@ class NumericReader:
         schema = Schema(table.names, len(table.columns))
         return cls(schema, offset, spread), (values - offset) / spread
 
-    def read(self, X_new: Covariates) -> FloatArray:
+    def read(self, X_new: Covariates) -> Array:
         """Scaled values of new covariates."""
         table, at = self.schema.read(X_new, range(self.schema.n_columns))
         return np.asarray((table.numbers(at) - self.offset) / self.spread)

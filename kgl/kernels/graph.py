@@ -10,9 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kgl._types import Array
 from kgl.kernels.base import FittedKernel, Kernel, choice, number
 from kgl.kernels.covariates import Covariates, read_table
-from kgl.kernels.matrices import FloatArray, rebuild, symmetric_matrix
+from kgl.kernels.matrices import rebuild, symmetric_matrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,11 +153,11 @@ class FittedLaplacian(FittedKernel):
     """Fitted :class:`LaplacianKernel`; `indices_` are the positions of the training nodes."""
 
     spec: LaplacianKernel
-    matrix: FloatArray = field(repr=False)
+    matrix: Array = field(repr=False)
     indices_: NDArray[np.intp]
-    _full: FloatArray = field(repr=False)
+    _full: Array = field(repr=False)
 
-    def cross(self, X_new: Covariates) -> FloatArray:
+    def cross(self, X_new: Covariates) -> Array:
         """Kernel between new and training nodes, of shape (n_new, n_train)."""
         return self._full[np.ix_(self.spec._indices(X_new, "X_new"), self.indices_)]
 
@@ -178,7 +179,7 @@ def _frame_labels(frame: Any, name: str) -> tuple[Hashable, ...] | None:
     return labels
 
 
-def _check_laplacian(L: Any) -> FloatArray:
+def _check_laplacian(L: Any) -> Array:
     matrix, eps = symmetric_matrix(_dense(L), "L")
     tolerance = math.sqrt(eps) * float(np.abs(matrix).max())
     off = matrix - np.diag(np.diag(matrix))

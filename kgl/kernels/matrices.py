@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kgl._types import Array
 from kgl._validation import refuse_masked
-
-FloatArray: TypeAlias = NDArray[np.float64]
 
 # What the size of each kernel of the models must match, for error messages.
 _SIDES = {"K_x": "columns (nodes)", "K_z": "rows (observations)"}
 _SPECS = "for covariates use a spec, such as kgl.kernels.RBF()(X) or kgl.kernels.Mixed()(X)"
 
 
-def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[FloatArray, float]:
+def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[Array, float]:
     """Finite square float64 copy of K, and the machine epsilon of what K was stored in."""
     if hasattr(K, "toarray"):
         raise TypeError(f"{name} is a sparse {type(K).__name__}: pass {name}.toarray()")
@@ -56,7 +54,7 @@ def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[FloatArra
     return matrix, eps
 
 
-def symmetric_matrix(K: Any, name: str, size: int | None = None) -> tuple[FloatArray, float]:
+def symmetric_matrix(K: Any, name: str, size: int | None = None) -> tuple[Array, float]:
     """``(K + K') / 2`` once K is symmetric up to rounding, and the epsilon of its dtype."""
     matrix, eps = square_matrix(K, name, size)
     gap = np.abs(matrix - matrix.T)
@@ -70,13 +68,13 @@ def symmetric_matrix(K: Any, name: str, size: int | None = None) -> tuple[FloatA
     return np.asarray((matrix + matrix.T) / 2.0), eps
 
 
-def rebuild(values: FloatArray, vectors: FloatArray) -> FloatArray:
+def rebuild(values: Array, vectors: Array) -> Array:
     """V diag(values) V', exactly symmetric."""
     K = (vectors * values) @ vectors.T
     return np.asarray((K + K.T) / 2.0)
 
 
-def _require_psd(values: FloatArray, name: str, eps: float) -> None:
+def _require_psd(values: Array, name: str, eps: float) -> None:
     smallest, largest = float(values.min()), float(values.max())
     if smallest < -math.sqrt(eps) * max(abs(smallest), abs(largest)):
         # Rounded up to three significant digits, so that the printed shift suffices.
@@ -89,11 +87,11 @@ def _require_psd(values: FloatArray, name: str, eps: float) -> None:
         )
 
 
-def _is_identity(K: FloatArray) -> bool:
+def _is_identity(K: Array) -> bool:
     return bool(np.all(np.diag(K) == 1.0)) and int(np.count_nonzero(K)) == len(K)
 
 
-def check_kernel(K: Any, name: str, size: int | None = None) -> FloatArray:
+def check_kernel(K: Any, name: str, size: int | None = None) -> Array:
     """Check that `K` is a kernel matrix and return a symmetric float64 copy.
 
     Asymmetry and negative eigenvalues below the square root of the machine epsilon of K's dtype,
@@ -114,7 +112,7 @@ def check_kernel(K: Any, name: str, size: int | None = None) -> FloatArray:
     return matrix
 
 
-def check_cross(K_new: Any, n_train: int, remedy: str) -> FloatArray:
+def check_cross(K_new: Any, n_train: int, remedy: str) -> Array:
     """Finite float64 copy of a cross-kernel, of shape (n_new, n_train)."""
     refuse_masked(K_new, "the cross-kernel")
     matrix = np.array(K_new, dtype=np.float64)
@@ -136,13 +134,13 @@ class KernelEigen:
     whether K is exactly the identity (no side information), where solvers take a shortcut.
     """
 
-    values: FloatArray
-    basis: FloatArray | None  # None for the identity, which is not worth size^2 numbers
+    values: Array
+    basis: Array | None  # None for the identity, which is not worth size^2 numbers
     size: int
     is_identity: bool
 
     @property
-    def vectors(self) -> FloatArray:
+    def vectors(self) -> Array:
         """Orthonormal eigenvectors (size, r)."""
         return np.eye(self.size) if self.basis is None else self.basis
 
@@ -152,7 +150,7 @@ class KernelEigen:
         return len(self.values)
 
     @property
-    def matrix(self) -> FloatArray:
+    def matrix(self) -> Array:
         """The kernel matrix, without the dropped directions."""
         return rebuild(self.values, self.vectors)
 
@@ -193,7 +191,7 @@ def kernel_eigen(
     return KernelEigen(values[keep], np.ascontiguousarray(vectors[:, keep]), size, False)
 
 
-def nearest_psd(K: Any) -> FloatArray:
+def nearest_psd(K: Any) -> Array:
     """Nearest positive semi-definite matrix in Frobenius norm (Higham, 1988).
 
     >>> nearest_psd([[1, 2], [2, 1]]).round(12)
@@ -205,7 +203,7 @@ def nearest_psd(K: Any) -> FloatArray:
     return rebuild(np.maximum(values, 0.0), vectors)
 
 
-def normalise(K: Any) -> FloatArray:
+def normalise(K: Any) -> Array:
     """Cosine normalisation ``K_ij / sqrt(K_ii K_jj)``: a unit diagonal, and still semi-definite.
 
     >>> normalise([[4.0, 1.0], [1.0, 1.0]])

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from kgl._types import Array
 from kgl.kernels.base import FittedKernel, Kernel, choice, number
 from kgl.kernels.covariates import Covariates, Schema, Table, read_table
-from kgl.kernels.matrices import FloatArray
+from kgl.kernels.names import KERNELS, as_kernel
 from kgl.kernels.numeric import RBF
 
 Categories = tuple[dict[Hashable, int], ...]
@@ -62,8 +63,6 @@ class Mixed(Kernel):
     kernel: Kernel | str = _SCALED_RBF
 
     def __post_init__(self) -> None:
-        from kgl.kernels.names import as_kernel  # here, because names imports Mixed
-
         for name in ("numeric", "categorical"):
             chosen = getattr(self, name)
             if chosen is not None:
@@ -110,8 +109,8 @@ class Mixed(Kernel):
         return numeric, categorical
 
     def _combine(
-        self, part: FloatArray | None, p: int, A: NDArray[np.intp], B: NDArray[np.intp]
-    ) -> FloatArray:
+        self, part: Array | None, p: int, A: NDArray[np.intp], B: NDArray[np.intp]
+    ) -> Array:
         """Kernel from that of the p numeric columns (if any) and the category codes."""
         differ = np.zeros((len(A), len(B)))
         for a, b in zip(A.T, B.T, strict=True):  # one column at a time, to spare memory
@@ -134,7 +133,7 @@ class FittedMixed(FittedKernel):
     """
 
     spec: Mixed
-    matrix: FloatArray = field(repr=False)
+    matrix: Array = field(repr=False)
     numeric_: tuple[int, ...]
     categorical_: tuple[int, ...]
     kernel_: FittedKernel | None
@@ -142,7 +141,7 @@ class FittedMixed(FittedKernel):
     _codes: NDArray[np.intp] = field(repr=False)
     _schema: Schema = field(repr=False)
 
-    def cross(self, X_new: Covariates) -> FloatArray:
+    def cross(self, X_new: Covariates) -> Array:
         """Kernel between new and training covariates, of shape (n_new, n_train)."""
         table, at = self._schema.read(X_new, self.numeric_ + self.categorical_)
         p = len(self.numeric_)
@@ -174,3 +173,6 @@ def _encode(table: Table, positions: Sequence[int], categories: Categories) -> N
     for column, (position, known) in enumerate(zip(positions, categories, strict=True)):
         codes[:, column] = [known.get(value, -1) for value in table.labels(position)]
     return codes
+
+
+KERNELS["mixed"] = Mixed

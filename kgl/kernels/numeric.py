@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from kgl._types import Array
 from kgl.kernels.base import FittedKernel, Kernel, choice, number
 from kgl.kernels.covariates import SCALES, Covariates, NumericReader, Scale
-from kgl.kernels.matrices import FloatArray, check_cross, check_kernel
+from kgl.kernels.matrices import check_cross, check_kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,17 +21,17 @@ class FittedNumeric(FittedKernel):
     """Fitted kernel of numeric covariates; `X_` are the scaled training covariates."""
 
     spec: Kernel
-    matrix: FloatArray = field(repr=False)
-    X_: FloatArray = field(repr=False)
+    matrix: Array = field(repr=False)
+    X_: Array = field(repr=False)
     _reader: NumericReader = field(repr=False)
-    _evaluate: Callable[[FloatArray, FloatArray], FloatArray] = field(repr=False)
+    _evaluate: Callable[[Array, Array], Array] = field(repr=False)
 
-    def cross(self, X_new: Covariates) -> FloatArray:
+    def cross(self, X_new: Covariates) -> Array:
         """Kernel between new and training covariates, of shape (n_new, n_train)."""
         return self._evaluate(self._reader.read(X_new), self.X_)
 
 
-def _typical(values: FloatArray) -> float:
+def _typical(values: Array) -> float:
     """Median of `values`; if that is 0, the mean of the positive ones."""
     above = values[values > 0]
     if above.size == 0:
@@ -43,7 +44,7 @@ def _typical(values: FloatArray) -> float:
     return median if median > 0 else float(above.mean())
 
 
-def _nearest(distances: FloatArray) -> FloatArray:
+def _nearest(distances: Array) -> Array:
     """Distance of each point to the nearest other place, from the distances of the pairs i < j."""
     from scipy.spatial.distance import squareform
 
@@ -53,7 +54,7 @@ def _nearest(distances: FloatArray) -> FloatArray:
     return nearest[np.isfinite(nearest)]
 
 
-BANDWIDTH_RULES: dict[str, Callable[[FloatArray], float]] = {
+BANDWIDTH_RULES: dict[str, Callable[[Array], float]] = {
     "median_distance": lambda distances: 1.0 / _typical(distances),
     "median_sq": lambda distances: 1.0 / _typical(distances**2),
     "median_sq_half": lambda distances: 0.5 / _typical(distances**2),
@@ -130,7 +131,7 @@ class RBF(Kernel):
         return FittedRBF(self, evaluate(values, values), values, reader, evaluate, gamma)
 
 
-def _gaussian(gamma: float, A: FloatArray, B: FloatArray) -> FloatArray:
+def _gaussian(gamma: float, A: Array, B: Array) -> Array:
     # Differences, not sklearn's ||x||^2 + ||y||^2 - 2 x.y: that one cancels for covariates far
     # from the origin (calendar years, projected coordinates).
     from scipy.spatial.distance import cdist
@@ -169,7 +170,7 @@ class Linear(Kernel):
         reader, values = NumericReader.fit(X, self.scale)
         return FittedNumeric(self, self._evaluate(values, values), values, reader, self._evaluate)
 
-    def _evaluate(self, A: FloatArray, B: FloatArray) -> FloatArray:
+    def _evaluate(self, A: Array, B: Array) -> Array:
         return np.asarray(A @ B.T + self.bias)
 
 
@@ -187,7 +188,7 @@ class FunctionKernel(Kernel):
     array([1.   , 0.135, 1.   ])
     """
 
-    function: Callable[[FloatArray, FloatArray], Any]
+    function: Callable[[Array, Array], Any]
     scale: Scale = None
 
     def __post_init__(self) -> None:
@@ -203,7 +204,7 @@ class FunctionKernel(Kernel):
         checked = check_kernel(matrix, f"the matrix of {self.function!r}", len(values))
         return FittedNumeric(self, checked, values, reader, self._evaluate)
 
-    def _evaluate(self, A: FloatArray, B: FloatArray) -> FloatArray:
+    def _evaluate(self, A: Array, B: Array) -> Array:
         remedy = "the function must return one row per row of A and one column per row of B"
         return check_cross(self.function(A, B.copy()), len(B), remedy)
 
@@ -227,9 +228,9 @@ class FittedPrecomputed(FittedKernel):
     """Fitted :class:`Precomputed`."""
 
     spec: Precomputed
-    matrix: FloatArray = field(repr=False)
+    matrix: Array = field(repr=False)
 
-    def cross(self, X_new: Covariates) -> FloatArray:
+    def cross(self, X_new: Covariates) -> Array:
         """Check and copy the cross-kernel `X_new`, of shape (n_new, n_train)."""
         remedy = "a precomputed kernel needs the cross-kernel here, one column per training item"
         return check_cross(X_new, len(self.matrix), remedy)

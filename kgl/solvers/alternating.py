@@ -7,14 +7,14 @@ exact minimisers, so the objective of every point falls at each of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from kgl._types import Array
 from kgl.laplacian import (
-    Array,
     complete_laplacian,
     laplacian_from_adjacency,
     pairwise_sq_distances,
@@ -23,13 +23,10 @@ from kgl.laplacian import (
 from kgl.problem import ModelSpec, graph_penalty
 from kgl.solvers.density_step import density_step
 from kgl.solvers.graph_step import GraphStep, graph_step
-from kgl.solvers.signal_step import SignalData, SignalSolution, make_signal_step
+from kgl.solvers.signal_step import SignalData, SignalSolution, SignalStep, make_signal_step
 
-__all__ = ["Batch", "Options", "solve_in_chunks", "solve_points"]
+__all__ = ["Batch", "Options", "solve_points"]
 
-#: Doubles per chunk (256 MB): it bounds memory for any grid. The larger a chunk, the less
-#: NumPy's overhead per call weighs.
-CHUNK_FLOATS = 32_000_000
 #: Outer iterations after which psi is no longer adjusted to a number of edges: near a psi at which
 #: several edges enter at once, adjusting it for ever would keep the graph from settling.
 SETTLED = 12
@@ -180,15 +177,7 @@ def solve_points(
     step = make_signal_step(data, spec, tol=options.inner_tol)
     first = complete_laplacian(m) if options.init is None else options.init
     L = np.broadcast_to(first, (n_points, m, m)).copy()
-    out = Batch(
-        weights=np.empty((n_points, m, m)),
-        scores=np.empty((n_points, m, m)),
-        residual=np.empty(n_points),
-        n_iter=np.zeros(n_points, dtype=int),
-        converged=np.zeros(n_points, dtype=bool),
-        psi=psi,
-        history=[] if options.history else None,
-    )
+    out = _empty_batch(psi, m)
     records: list[list[Array]] = [[] for _ in range(n_points)]
     dual: Array | None = None
     warm: Array | None = None
@@ -197,12 +186,7 @@ def solve_points(
 
     for iteration in range(options.max_iter):
         if iteration == 0 and first.ndim == 2:
-            # all psi share the starting graph, hence the first signal step
-            _, index, inverse = np.unique(
-                np.stack([lam, rho]), axis=1, return_index=True, return_inverse=True
-            )
-            solution = step.solve(L[index], lam[index], rho[index], parts=options.history)
-            solution = solution.take(inverse.reshape(-1))
+            solution = _first_signals(step, L, lam, rho, options)
         else:
             solution = step.solve(L, lam[running], rho[running], warm=warm, parts=options.history)
         out.inner_iterations += solution.n_inner
@@ -235,19 +219,56 @@ def solve_points(
         if not len(running):
             break
 
-    if options.signals or options.history:
-        # The signals that belong to the final graph, so accurate that they do not depend on the
-        # batch they were found in.
-        L = laplacian_from_adjacency(out.weights)
-        last = make_signal_step(data, spec, tol=min(options.inner_tol, FINAL_TOL))
-        solution = last.solve(
-            L, lam, rho, warm=kept_warm, parts=options.history, signals=options.signals
-        )
-        out.signals = solution.signals
-        if options.history:
-            parts = _parts(solution, L, out.weights, L, rho, psi, options)
-            out.history = [np.array([*records[k], parts[k]]) for k in range(n_points)]
+    _add_signals(out, data, spec, lam, rho, kept_warm, records, options)
     return out
+
+
+def _empty_batch(psi: Array, m: int) -> Batch:
+    n_points = len(psi)
+    return Batch(
+        weights=np.empty((n_points, m, m)),
+        scores=np.empty((n_points, m, m)),
+        residual=np.empty(n_points),
+        n_iter=np.zeros(n_points, dtype=int),
+        converged=np.zeros(n_points, dtype=bool),
+        psi=psi,
+    )
+
+
+def _first_signals(
+    step: SignalStep, L: Array, lam: Array, rho: Array, options: Options
+) -> SignalSolution:
+    """Solve the first signal step; points of equal lam and rho share it, since all start alike."""
+    _, index, inverse = np.unique(
+        np.stack([lam, rho]), axis=1, return_index=True, return_inverse=True
+    )
+    solution = step.solve(L[index], lam[index], rho[index], parts=options.history)
+    return solution.take(inverse.reshape(-1))
+
+
+def _add_signals(
+    out: Batch,
+    data: SignalData,
+    spec: ModelSpec,
+    lam: Array,
+    rho: Array,
+    warm: Array | None,
+    records: list[list[Array]],
+    options: Options,
+) -> None:
+    """Add the signals of the final graphs, and the history that ends with them, where asked for.
+
+    The signals are so accurate that they do not depend on the batch they were found in.
+    """
+    if not (options.signals or options.history):
+        return
+    L = laplacian_from_adjacency(out.weights)
+    last = make_signal_step(data, spec, tol=min(options.inner_tol, FINAL_TOL))
+    solution = last.solve(L, lam, rho, warm=warm, parts=options.history, signals=options.signals)
+    out.signals = solution.signals
+    if options.history:
+        parts = _parts(solution, L, out.weights, L, rho, out.psi, options)
+        out.history = [np.array([*rows, parts[k]]) for k, rows in enumerate(records)]
 
 
 def _unchanged(old: Array, new: Array, tol: float) -> np.ndarray:
@@ -272,42 +293,3 @@ def _parts(
     smoothness = rho * np.einsum("gij,gij->g", solution.gram, L)
     graph = _graph_part(W, psi, options)
     return np.stack([solution.fit, np.maximum(ridge, 0.0), smoothness, graph], axis=1)
-
-
-def solve_in_chunks(
-    data: SignalData,
-    spec: ModelSpec,
-    lam: Array,
-    rho: Array,
-    psi: Array,
-    options: Options,
-    *,
-    chunk_size: int | None = None,
-    solve: Callable[..., Batch] = solve_points,
-) -> Iterator[tuple[slice, Batch]]:
-    """Solve a grid of any size in bounded memory: yield slices of points and their solutions.
-
-    ``solve`` is called as :func:`solve_points` is, with the points and the options of a chunk.
-    """
-    n_points = len(psi)
-    if chunk_size is None:
-        m = data.Y.shape[1]
-        per_point = 10 * m * m
-        if spec.fitted:
-            per_point += make_signal_step(data, spec).floats_per_point
-        if options.signals:
-            per_point += 2 * data.Y.size
-        chunk_size = max(1, CHUNK_FLOATS // per_point)
-    for begin in range(0, n_points, chunk_size):
-        part = slice(begin, min(begin + chunk_size, n_points))
-        yield part, solve(data, spec, lam[part], rho[part], psi[part], _of(options, part))
-
-
-def _of(options: Options, part: slice) -> Options:
-    """Return the options of some of the points."""
-    target, init = options.target_edges, options.init
-    if isinstance(target, np.ndarray) and target.ndim:
-        target = target[part]
-    if init is not None and init.ndim == 3:
-        init = init[part]
-    return replace(options, target_edges=target, init=init)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kgl.laplacian import Array
+from kgl._types import Array
 
 __all__ = ["conjugate_gradients", "dot"]
 
@@ -81,17 +81,21 @@ def conjugate_gradients(
     solution[running] = x
     lost += int(np.count_nonzero(~np.isfinite(size)))
     _warn_if_lost(lost)
-    left = int(np.count_nonzero(size > goal))
-    if left:
-        from sklearn.exceptions import ConvergenceWarning  # slow to load, so only where needed
-
-        warnings.warn(
-            f"conjugate gradients stopped at {max_iter} iterations for {left} point(s), short of a "
-            f"relative residual of {tol:g}; a larger lam makes the system better conditioned",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+    _warn_if_left(int(np.count_nonzero(size > goal)), max_iter, tol)
     return solution, count
+
+
+def _warn_if_left(left: int, max_iter: int, tol: float) -> None:
+    if not left:
+        return
+    from sklearn.exceptions import ConvergenceWarning  # slow to load, so only where needed
+
+    warnings.warn(
+        f"conjugate gradients stopped at {max_iter} iterations for {left} point(s), short of a "
+        f"relative residual of {tol:g}; a larger lam makes the system better conditioned",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
 
 
 def _warn_if_lost(lost: int) -> None:

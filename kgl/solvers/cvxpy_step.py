@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from kgl.laplacian import Array, adjacency_from_edges
+from kgl._types import Array
+from kgl.laplacian import adjacency_from_edges
 from kgl.problem import kkt_residual
 from kgl.solvers.graph_step import GraphStep
 

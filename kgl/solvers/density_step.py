@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from kgl.laplacian import Array
+from kgl._types import Array
 from kgl.solvers.graph_step import GraphStep, graph_step
 
 __all__ = ["close_in", "count_edges", "density_step", "edge_tolerance"]

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from kgl.laplacian import Array
+from kgl._types import Array
 
 __all__ = ["log_degree_interior_point"]
 

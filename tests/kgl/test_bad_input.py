@@ -15,7 +15,7 @@ import pytest
 
 import kgl
 from kgl import GL, KGL, KGLN, KGLO, GL2Step, KGLAgnostic, fit_grid, kernels, learn_laplacian
-from kgl.laplacian import Array
+from kgl._types import Array
 from kgl.models import GraphLearner
 
 MODELS = (GL, GL2Step, KGLN, KGLO, KGL, KGLAgnostic)

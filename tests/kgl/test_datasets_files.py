@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 from data_files import described, digest, serving, sushi_files, swiss_files, write, zipped
 
-from kgl.datasets import CorruptDataError, DataUnavailableError, files, find, load_swiss
+from kgl.datasets import (
+    CorruptDataError,
+    DataUnavailableError,
+    download,
+    files,
+    find,
+    load_swiss,
+    verify,
+)
 
 SWISS = swiss_files()
 SUSHI = sushi_files()
@@ -255,7 +263,7 @@ def test_an_archive_in_a_directory_that_cannot_be_written_to(home, monkeypatch):
     def refuse(*args):
         raise PermissionError("read-only")
 
-    monkeypatch.setattr(files, "_place", refuse)
+    monkeypatch.setattr(verify, "place", refuse)
     with pytest.raises(DataUnavailableError, match=r"read-only\); unpack sushi3\.idata.*yourself"):
         find("sushi")
 
@@ -293,8 +301,9 @@ def test_a_download_is_quiet(server, home, capfd):
 def test_required_files_are_placed_last(server, home, monkeypatch):
     """A job that looks in between must not take the data for ones without names."""
     order = []
-    place = files._place
-    monkeypatch.setattr(files, "_place", lambda *args: (order.append(args[1]), place(*args)))
+    place = verify.place
+    for module in (download, verify):
+        monkeypatch.setattr(module, "place", lambda *args: (order.append(args[1]), place(*args)))
     find("swiss")
     find("sushi")
     # the archive first: with it, any of the others can be missing
@@ -388,7 +397,7 @@ def test_a_server_that_does_not_answer(home, monkeypatch):
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         use(monkeypatch, f"http://127.0.0.1:{silent.getsockname()[1]}/")
-        monkeypatch.setattr(files, "TIMEOUT", 0.2)
+        monkeypatch.setattr(download, "TIMEOUT", 0.2)
         assert "the download failed (ReadTimeout" in explain("swiss")
         assert "timeout=0.2" in explain("swiss")
 

@@ -10,7 +10,7 @@ import pytest
 from helpers import n_edges, random_mask
 from sklearn.exceptions import ConvergenceWarning
 
-import kgl.density
+import kgl.solvers.density
 from kgl import GL, KGL, KGLN, KGLO, GL2Step, KGLAgnostic
 from kgl.models import GraphLearner
 
@@ -75,7 +75,7 @@ def test_more_fits_close_in_where_the_first_misses(monkeypatch: pytest.MonkeyPat
         return [abs(n_edges(f.weights_) - k) for f, k in zip(fits, range(4, 32, 3), strict=True)]
 
     searched = gaps()
-    monkeypatch.setattr(kgl.density, "MAX_FITS", 0)
+    monkeypatch.setattr(kgl.solvers.density, "MAX_FITS", 0)
     first = gaps()
     assert sum(first) > 2 * sum(searched)
 

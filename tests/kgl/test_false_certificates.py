@@ -10,7 +10,8 @@ from helpers import low_rank_kernel
 from sklearn.exceptions import ConvergenceWarning
 
 import kgl
-from kgl.laplacian import Array, pairwise_sq_distances
+from kgl._types import Array
+from kgl.laplacian import pairwise_sq_distances
 from kgl.models import GraphLearner
 from kgl.solvers.cg import conjugate_gradients
 from kgl.solvers.graph_step import graph_step, warn_if_inexact

@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import kgl
 from kgl import DEFAULT_GRID, GL, KGL, KGLN, KGLO, GL2Step, GridResult, KGLAgnostic, fit_grid
-from kgl.laplacian import Array, edges_from_adjacency
+from kgl._types import Array
+from kgl.laplacian import edges_from_adjacency
 from kgl.metrics import aps_many
 from kgl.models import GraphLearner
 from kgl.problem import PARTS
@@ -196,7 +197,7 @@ def test_memory_bounds_the_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     data = DATA["full"]
     calls: list[tuple[int, int]] = []
     whole = fit_grid(KGL, data.Y, K_z=data.K_z, **AXES)
-    monkeypatch.setattr("kgl.solvers.alternating.CHUNK_FLOATS", 4000)
+    monkeypatch.setattr("kgl.solvers.grid.CHUNK_FLOATS", 4000)
     small = fit_grid(
         KGL, data.Y, K_z=data.K_z, **AXES, progress=lambda done, total: calls.append((done, total))
     )

@@ -8,8 +8,8 @@ from helpers import random_mask
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kgl._types import Array
 from kgl.laplacian import (
-    Array,
     adjacency_from_edges,
     adjacency_from_laplacian,
     complete_laplacian,

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import kgl
 from kgl import GL, KGL, KGLN, KGLO, GL2Step, KGLAgnostic, kernels, learn_laplacian
-from kgl.laplacian import Array
+from kgl._types import Array
 from kgl.models import GraphLearner
 
 MODELS = (GL, GL2Step, KGLN, KGLO, KGL, KGLAgnostic)

@@ -15,12 +15,8 @@ from helpers import REGULARISERS, distances, optimality
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kgl.laplacian import (
-    Array,
-    adjacency_from_edges,
-    complete_laplacian,
-    laplacian_from_adjacency,
-)
+from kgl._types import Array
+from kgl.laplacian import adjacency_from_edges, complete_laplacian, laplacian_from_adjacency
 from kgl.problem import MODELS, PARTS, ModelSpec, graph_penalty, kkt_residual
 from kgl.solvers.graph_step import graph_step
 

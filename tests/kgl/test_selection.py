@@ -11,7 +11,7 @@ import pytest
 from helpers import n_edges, random_mask
 
 from kgl import GL, KGL, KGLN, KGLO, GL2Step, KGLAgnostic, fit_grid, select_held_out, select_oracle
-from kgl.laplacian import Array
+from kgl._types import Array
 from kgl.metrics import aps, sse_graph
 from kgl.models import GraphLearner
 from kgl.selection import hold_out

@@ -20,8 +20,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 from kgl import GL, KGL, KGLN, KGLO, GL2Step, KGLAgnostic
+from kgl._types import Array
 from kgl.kernels import RBF, Mixed
-from kgl.laplacian import Array
 from kgl.models import GraphLearner
 from kgl.simulate import make_dataset
 

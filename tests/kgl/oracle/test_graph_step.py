@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from helpers import REGULARISERS, distances, n_edges, optimality, permuted
 
-from kgl.laplacian import Array, adjacency_from_edges, pairwise_sq_distances
+from kgl._types import Array
+from kgl.laplacian import adjacency_from_edges, pairwise_sq_distances
 from kgl.problem import graph_penalty, kkt_residual
 from kgl.solvers.graph_step import GraphStep, graph_step
 

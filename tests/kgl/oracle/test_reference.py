@@ -1,4 +1,4 @@
-"""The slow routes of kgl.solvers.reference against the fast solvers, and against closed forms."""
+"""The slow routes of the oracle against the fast solvers, and against closed forms."""
 
 from __future__ import annotations
 
@@ -21,15 +21,10 @@ from kgl.solvers import cvxpy_step
 from kgl.solvers.alternating import Options, solve_points
 from kgl.solvers.cvxpy_step import cvxpy_graph_step
 from kgl.solvers.graph_step import graph_step
-from kgl.solvers.reference import dense_objective, dense_signals, gradient_descent_signals
-from kgl.solvers.signal_step import (
-    CoefficientStep,
-    DirectStep,
-    ResidualStep,
-    SignalData,
-    SignalStep,
-    make_signal_step,
-)
+from kgl.solvers.signal_iterative import CoefficientStep, ResidualStep
+from kgl.solvers.signal_masked import DirectStep
+from kgl.solvers.signal_step import SignalData, SignalStep, make_signal_step
+from tests.kgl.oracle.reference import dense_objective, dense_signals, gradient_descent_signals
 
 # Error of a weight that a backend is allowed with the settings of BACKEND_SETTINGS, a few times
 # what it was measured to make.

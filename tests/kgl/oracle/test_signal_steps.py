@@ -8,18 +8,13 @@ import numpy as np
 import pytest
 from helpers import low_rank_kernel, signal_data
 
-from kgl.laplacian import Array, adjacency_from_edges, laplacian_from_adjacency
+from kgl._types import Array
+from kgl.laplacian import adjacency_from_edges, laplacian_from_adjacency
 from kgl.problem import MODELS
-from kgl.solvers.reference import dense_signals
-from kgl.solvers.signal_step import (
-    CoefficientStep,
-    DirectStep,
-    ResidualStep,
-    RowwiseStep,
-    SignalData,
-    SignalStep,
-    make_signal_step,
-)
+from kgl.solvers.signal_iterative import CoefficientStep, ResidualStep
+from kgl.solvers.signal_masked import DirectStep, RowwiseStep
+from kgl.solvers.signal_step import SignalData, SignalStep, make_signal_step
+from tests.kgl.oracle.reference import dense_signals
 
 N, M = 9, 6
 #: Models with a ridge: only these take a mask.

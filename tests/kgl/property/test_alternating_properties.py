@@ -22,25 +22,16 @@ from helpers import (
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kgl.laplacian import (
-    Array,
-    complete_laplacian,
-    laplacian_from_adjacency,
-    pairwise_sq_distances,
-)
+from kgl._types import Array
+from kgl.laplacian import complete_laplacian, laplacian_from_adjacency, pairwise_sq_distances
 from kgl.problem import MODELS, graph_penalty
 from kgl.solvers import signal_step
-from kgl.solvers.alternating import Batch, Options, solve_in_chunks, solve_points
-from kgl.solvers.signal_step import (
-    CoefficientStep,
-    DirectStep,
-    GramStep,
-    ResidualStep,
-    RowwiseStep,
-    SignalData,
-    SpectralStep,
-    make_signal_step,
-)
+from kgl.solvers.alternating import Batch, Options, solve_points
+from kgl.solvers.grid import solve_grid
+from kgl.solvers.signal_complete import GramStep, SpectralStep
+from kgl.solvers.signal_iterative import CoefficientStep, ResidualStep
+from kgl.solvers.signal_masked import DirectStep, RowwiseStep
+from kgl.solvers.signal_step import SignalData, make_signal_step
 
 #: Models whose fit leaves missing entries out; the other two have none to leave out.
 MASKED = [name for name, spec in MODELS.items() if spec.ridge]
@@ -352,14 +343,15 @@ def test_a_grid_is_its_points_one_by_one(model: str, regulariser: str, data: st.
     together = problem.solve(options)
     spec, ready = MODELS[model], problem.data
     grid = problem.lam, problem.rho, problem.psi
-    in_chunks = list(solve_in_chunks(ready, spec, *grid, options, chunk_size=3))
-    assert [part.stop - part.start for part, _ in in_chunks[:-1]] == [3] * (len(in_chunks) - 1)
-    covered = np.concatenate([np.arange(part.start, part.stop) for part, _ in in_chunks])
+    points = dict(zip(("lam", "rho", "psi"), grid, strict=True))
+    chunks = list(solve_grid(ready, spec, points, options, chunk_size=3))
+    assert [len(chunk.where) for chunk in chunks[:-1]] == [3] * (len(chunks) - 1)
+    covered = np.concatenate([chunk.where for chunk in chunks])
     np.testing.assert_array_equal(covered, np.arange(len(problem.psi)))
-    for part, chunk in in_chunks:
-        for k in range(part.start, part.stop):
+    for chunk in chunks:
+        for position, k in enumerate(chunk.where):
             single = solve_points(ready, spec, *(a[k : k + 1] for a in grid), options)
-            for batch, index in ((together, k), (chunk, k - part.start)):
+            for batch, index in ((together, k), (chunk.batch, position)):
                 assert batch.n_iter[index] == single.n_iter[0]
                 assert batch.converged[index] == single.converged[0]
                 assert_close(batch.weights[index], single.weights[0], 1e-8, "weights")

@@ -10,11 +10,13 @@ from helpers import REGULARISERS, distances, n_edges, random_mask, signal_data
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kgl.laplacian import Array, adjacency_from_edges, laplacian_from_adjacency
+from kgl._types import Array
+from kgl.laplacian import adjacency_from_edges, laplacian_from_adjacency
 from kgl.problem import MODELS
-from kgl.solvers.alternating import Options, solve_in_chunks, solve_points
+from kgl.solvers.alternating import Options, solve_points
 from kgl.solvers.density_step import count_edges, density_step, edge_tolerance
 from kgl.solvers.graph_step import graph_step
+from kgl.solvers.grid import solve_grid
 
 seeds = st.integers(0, 2**32 - 1)
 KINDS = ("distances", "decades", "integers", "twins", "forbidden")
@@ -211,13 +213,13 @@ def test_points_with_a_target_are_fixed_points_at_their_psi(
         # the last change was within tol; away from an unstable point the next is a little larger
         assert change <= 5e-5 * np.linalg.norm(found.weights[k])
     # chunks and single points give the same
-    parts = [
-        batch
-        for _, batch in solve_in_chunks(data, spec, lam, rho, np.zeros(2), options, chunk_size=1)
-    ]
-    for k, batch in enumerate(parts):
-        np.testing.assert_allclose(batch.psi[0], found.psi[k], rtol=1e-6)
-        np.testing.assert_allclose(batch.weights[0], found.weights[k], atol=1e-6)
+    points = {"lam": lam, "rho": rho, "density": target / 21}
+    chunks = list(solve_grid(data, spec, points, options, chunk_size=1, refit=False))
+    assert sorted(chunk.where.tolist() for chunk in chunks) == [[0], [1]]
+    for chunk in chunks:
+        k = chunk.where[0]
+        np.testing.assert_allclose(chunk.batch.psi[0], found.psi[k], rtol=1e-6)
+        np.testing.assert_allclose(chunk.batch.weights[0], found.weights[k], atol=1e-6)
 
 
 @given(seed=seeds, exponent=st.floats(-4, -2), edges=st.integers(2, 20))
@@ -241,5 +243,5 @@ def test_every_point_may_start_from_a_graph_of_its_own() -> None:
     again = solve_points(data, spec, ones, ones, psi, warm)
     assert again.n_iter.tolist() == [1, 1, 1]
     np.testing.assert_allclose(again.weights, cold.weights, atol=1e-8)
-    for part, batch in solve_in_chunks(data, spec, ones, ones, psi, warm, chunk_size=2):
-        np.testing.assert_allclose(batch.weights, cold.weights[part], atol=1e-8)
+    for chunk in solve_grid(data, spec, {"lam": ones, "rho": ones, "psi": psi}, warm, chunk_size=2):
+        np.testing.assert_allclose(chunk.batch.weights, cold.weights[chunk.where], atol=1e-8)

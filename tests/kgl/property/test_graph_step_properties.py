@@ -13,7 +13,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from kgl.laplacian import Array, adjacency_from_edges
+from kgl._types import Array
+from kgl.laplacian import adjacency_from_edges
 from kgl.solvers.graph_step import graph_step
 
 sizes = st.integers(2, 7)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kgl.laplacian import Array
+from kgl._types import Array
 
 __all__ = ["GradientDescent", "dense_objective", "dense_signals", "gradient_descent_signals"]
 

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from kgl.laplacian import Array
+from kgl._types import Array
 from kgl.problem import ModelSpec
 from kgl.solvers.alternating import Batch, Options, solve_points
 from kgl.solvers.density_step import close_in, count_edges, edge_tolerance
 from kgl.solvers.graph_step import graph_step
 from kgl.solvers.signal_step import SignalData
 
-__all__ = ["fit_edges", "warn_if_missed"]
+__all__ = ["fit_edges", "n_edges", "warn_if_missed"]
 
 #: Fits at most, besides the first, where the first psi does not give the number of edges.
 MAX_FITS = 20
@@ -78,6 +78,11 @@ def fit_edges(
     if not exact:
         batch = solve_points(data, spec, lam, rho, psi, replace(options, target_edges=None))
     return batch, gap
+
+
+def n_edges(density: float, m: int) -> int:
+    """Return the number of edges that a graph of ``m`` nodes has at a density, at least one."""
+    return max(1, round(float(density) * (m * (m - 1) // 2)))
 
 
 def fair_miss(m: int) -> int:

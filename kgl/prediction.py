@@ -1,0 +1,181 @@
+"""What a fitted model predicts: coefficients, new observations and nodes, missing entries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from kgl._types import Array
+from kgl._validation import align_columns, as_floats, refuse_masked
+from kgl.kernels import FittedKernel
+from kgl.problem import ModelSpec
+from kgl.solvers.alternating import Options
+from kgl.solvers.signal_step import SignalData
+
+__all__ = ["Prediction", "Prepared"]
+
+
+@dataclass
+class Prepared:
+    """One data set and model, checked and ready for the solvers."""
+
+    data: SignalData
+    spec: ModelSpec
+    options: Options
+    names: list[Any]
+    kernel_x: FittedKernel | None
+    kernel_z: FittedKernel | None
+    informed: dict[str, bool]
+    labelled: bool = False  # whether Y named its nodes
+
+
+class Prediction:
+    """What estimators can be asked for once they are fitted."""
+
+    if TYPE_CHECKING:
+        _spec: ClassVar[ModelSpec]
+        _ready: Prepared
+        _point: tuple[float, float]
+        _index: list[Any] | None
+        laplacian_: Array
+        signals_: Array
+        node_names_: list[Any]
+
+    def coefficients(self) -> Array:
+        r"""Return A (n, m), with :math:`\hat Y = K_z A K_x`.
+
+        It is read off the residuals, :math:`A = (M \circ (Y - \hat Y))
+        (\lambda I + \rho K_x L)^{-1}` for the whitened models, without inverting a kernel.
+
+        Returns
+        -------
+        array (n, m)
+        """
+        check_is_fitted(self, "laplacian_")
+        data, (lam, rho) = self._ready.data, self._point
+        if not self._spec.fitted or lam == 0.0:
+            return self.signals_.copy()
+        residuals = data.Y - self.signals_
+        if data.mask is not None:
+            residuals *= data.mask
+        if self._spec.whitened:
+            system = lam * np.eye(len(self.laplacian_)) + rho * data.K_x.matrix @ self.laplacian_
+            return np.asarray(np.linalg.solve(system.T, residuals.T).T)
+        eigenvalues, U = np.linalg.eigh(self.laplacian_)
+        C = data.K_z.vectors.T @ residuals
+        outside = residuals - data.K_z.vectors @ C
+        inside = (C @ U) / (lam + rho * np.outer(data.K_z.values, np.maximum(eigenvalues, 0.0)))
+        return np.asarray(outside / lam + data.K_z.vectors @ inside @ U.T)
+
+    def predict(self, z: Any = None, x: Any = None, *, K_z: Any = None, K_x: Any = None) -> Array:
+        r"""Evaluate the fitted function :math:`f(z, x)` at new observations and new nodes.
+
+        Parameters
+        ----------
+        z, x : array or DataFrame, optional
+            Covariates of the rows and columns to predict; without them, the ones of the fit.
+        K_z, K_x : array (n_new, n), array (m_new, m), optional
+            Kernel between new and fitted observations (nodes), where the model was fitted with
+            a precomputed kernel.
+
+        Returns
+        -------
+        array (n_new, m_new)
+        """
+        check_is_fitted(self, "laplacian_")
+        if z is None and x is None and K_z is None and K_x is None:
+            return self.signals_.copy()
+        if not self._spec.fitted:
+            raise ValueError("GL fits no function, so there is nothing to predict; use KGL or KGLN")
+        ready = self._ready
+        left = self._cross("z", z, K_z, ready.kernel_z, ready.data.K_z)
+        right = self._cross("x", x, K_x, ready.kernel_x, ready.data.K_x)
+        values = self.coefficients()
+        values = values if left is None else left @ values
+        return np.asarray(values if right is None else values @ right.T)
+
+    def _cross(
+        self, side: str, covariates: Any, K: Any, fitted: FittedKernel | None, own: Any
+    ) -> Array | None:
+        """Return the kernel between new and fitted rows or columns, None for the identity."""
+        if covariates is None and K is None:
+            return None if own.is_identity else np.asarray(own.matrix)
+        if covariates is not None and K is not None:
+            raise ValueError(f"both K_{side} and {side} were given; give the kernel or covariates")
+        what = "nodes" if side == "x" else "observations"
+        if not self._ready.informed[side]:
+            raise ValueError(
+                f"the model was fitted without information on the {what} (K_{side} is the "
+                f"identity), so new {what} cannot be predicted from covariates; fit with "
+                f"{side}=... or K_{side}=..."
+            )
+        if K is not None:
+            refuse_masked(K, f"K_{side}")
+            K = align_columns(K, self._labels(side), f"K_{side}", size=own.size)
+            cross = np.asarray(K, dtype=float)
+            if cross.ndim != 2 or cross.shape[1] != own.size:
+                raise ValueError(
+                    f"K_{side} must be (new {what}, {own.size}), one column per fitted one of the "
+                    f"{what}; got shape {cross.shape}"
+                )
+            if not np.isfinite(cross).all():
+                i, j = np.argwhere(~np.isfinite(cross))[0]
+                raise ValueError(
+                    f"K_{side}[{i}, {j}] = {cross[i, j]}; a kernel between new and fitted {what} "
+                    "must be finite"
+                )
+            return cross
+        if fitted is None:
+            raise ValueError(
+                f"the model was fitted with a precomputed K_{side}; pass the kernel between new "
+                f"and fitted {what} as K_{side}, not covariates"
+            )
+        refuse_masked(covariates, side)
+        return fitted.cross(covariates)
+
+    def _labels(self, side: str) -> list[Any] | None:
+        """Return the labels that the nodes or observations of the fit had, None without any."""
+        if side == "x":
+            return self.node_names_ if self._ready.labelled else None
+        unique = self._index is not None and len(set(self._index)) == len(self._index)
+        return self._index if unique else None
+
+    def impute(self, Y: Any) -> Any:
+        """Return a copy of the data of the fit with missing entries filled in.
+
+        Parameters
+        ----------
+        Y : array or DataFrame (n, m)
+            The data that were passed to ``fit``.
+
+        Returns
+        -------
+        array or DataFrame (n, m)
+            Observed entries as they are, fitted signals elsewhere.
+        """
+        check_is_fitted(self, "laplacian_")
+        if np.shape(Y) != self.signals_.shape:
+            raise ValueError(
+                f"Y is {np.shape(Y)} but the model was fitted on {self.signals_.shape}; pass the "
+                "same data, or use predict for new rows"
+            )
+        if self._index is not None and hasattr(Y, "loc"):
+            if list(Y.columns) != self.node_names_:
+                raise ValueError(
+                    f"the columns of Y, {list(Y.columns)[:3]!r}..., are not those of the fit, "
+                    f"{self.node_names_[:3]!r}..., in this order; pass the data of the fit"
+                )
+            if list(Y.index) != self._index:
+                raise ValueError(
+                    "the rows of Y are not those of the fit in the same order; pass the data of "
+                    "the fit, or use predict for new rows"
+                )
+        if not self._spec.fitted:
+            raise ValueError("GL fits no signals, so it cannot impute; use GL2Step or KGL")
+        if hasattr(Y, "loc"):
+            return Y.astype(float).where(Y.notna(), self.signals_)
+        values = as_floats(Y)
+        return np.where(np.isnan(values), self.signals_, values)
