@@ -10,7 +10,7 @@ all masks are the same, and the interval has no width.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from experiments.registry import METRICS
@@ -35,6 +35,10 @@ class Evidence:
     """
 
     scores: pd.DataFrame
+    #: Scores by metric and model, which claims ask for again and again.
+    _wide: dict[tuple[str, str], pd.DataFrame] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def levels(self) -> list[float]:
@@ -43,16 +47,21 @@ class Evidence:
 
     def of(self, metric: str, model: str, levels: Iterable[float] | None = None) -> pd.DataFrame:
         """Return the scores of a model: runs in rows, levels in columns."""
+        if (metric, model) not in self._wide:
+            self._wide[metric, model] = self._pivoted(metric, model)
+        table = self._wide[metric, model]
+        wanted = self.levels if levels is None else list(levels)
+        if table.empty or not set(wanted) <= set(table.columns):
+            raise MissingEvidence(f"no scores of {metric} of {model} at levels {wanted}")
+        return table[wanted]
+
+    def _pivoted(self, metric: str, model: str) -> pd.DataFrame:
         own = self.scores[(self.scores["metric"] == metric) & (self.scores["model"] == model)]
         # the same number of a replicate is another graph in another family
         runs = [key for key in ("graph", "replicate") if key in own]
         if own.duplicated([*runs, "level"]).any():
             raise MissingEvidence(f"several scores of {metric} of {model} in one run at one level")
-        table = own.pivot_table(index=runs, columns="level", values="value")
-        wanted = self.levels if levels is None else list(levels)
-        if table.empty or not set(wanted) <= set(table.columns):
-            raise MissingEvidence(f"no scores of {metric} of {model} at levels {wanted}")
-        return table[wanted]
+        return own.pivot_table(index=runs, columns="level", values="value")
 
     def gain(
         self, metric: str, better: str, worse: str, levels: Iterable[float] | None = None

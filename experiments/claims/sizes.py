@@ -90,7 +90,7 @@ def _s2(e: Evidence) -> list[Criterion]:
     levels = np.array(e.levels)
     found = {m: float(needed(levels, curves[m].to_numpy().mean(axis=0))) for m in sizes}
     known = [m for m in sizes if 0 < found[m] < np.inf]
-    # Two sizes that both need less than the least n, or both more than the greatest, give no factor;
+    # Two sizes that both need less than the least n, or both more than the greatest: no factor;
     # otherwise a size beyond the range counts as its end, and the factor is a bound.
     ends = {m: float(np.clip(n, levels[0], levels[-1])) for m, n in found.items()}
     factors = [ends[b] / ends[a] for a, b in steps if found[a] != found[b] or 0 < found[a] < np.inf]

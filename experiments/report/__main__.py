@@ -1,6 +1,6 @@
-"""Render REPLICATION.md and the findings of README.md again: ``python -m experiments.report figures``.
+"""Render REPLICATION.md and the findings of README.md again, from published files, without a run.
 
-Without a run: from the published files alone. ``--page PATH`` also writes the report page.
+``python -m experiments.report figures`` does; ``--page PATH`` also writes the report page.
 """
 
 import argparse

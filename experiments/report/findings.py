@@ -96,13 +96,13 @@ def _side_information(gallery: Gallery) -> Finding | None:
             percent = f"{sum(own) / len(own):.0%}".replace("%", " %")
             shares.append(f"{percent} ({name_of(data)})")
         if shares:
-            parts.append(f"as informative as {about}, it retains {' and '.join(shares)}")
+            parts.append(f"as informative as {about}: {' and '.join(shares)}")
     if not parts:
         return None
     return Finding(
         "side_information",
-        "With realistic side information less of the gain remains.",
-        f"If K_x is {'; if '.join(parts)} of its gain over GL.",
+        "Side information as informative as real one.",
+        f"Retained share of the gain of KGL-N over GL in APS, with a K_x {'; '.join(parts)}.",
     )
 
 
@@ -152,7 +152,7 @@ def _specifications(gallery: Gallery) -> Finding | None:
     always, never = many.groupby("claim")["ok"].all(), ~many.groupby("claim")["ok"].any()
     return Finding(
         "specifications",
-        "Details that the paper does not state matter little.",
+        "Details that the paper does not state.",
         f"Over {len(total)} specifications of them, {total.min()} to {total.max()} of "
         f"{len(always)} claims are reproduced: {always.sum()} under all, {never.sum()} under none.",
     )

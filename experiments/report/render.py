@@ -162,12 +162,14 @@ def _changed(gallery: Gallery) -> list[tuple[Judgement, str]]:
     """Return the claims whose verdict depends on a specification, and how."""
     found = []
     for one in gallery.defaults:
-        by: dict[Verdict, list[str]] = {}
-        for outcome in outcomes(gallery, one).values():
+        by: dict[str, list[str]] = {}
+        for name, outcome in outcomes(gallery, one).items():
             if outcome.changes_verdict:
-                by.setdefault(outcome.verdict, []).append(outcome.label)
+                base = outcome.base_verdict
+                other = f" ({base.label} by default at this size)" * (base is not one.verdict)
+                by.setdefault(f"{outcome.verdict.label}{other}", []).append(name)
         if by:
-            words = (f"{verdict.label}: {', '.join(labels)}" for verdict, labels in by.items())
+            words = (f"{verdict}: {', '.join(names)}" for verdict, names in by.items())
             found.append((one, "; ".join(words)))
     return found
 

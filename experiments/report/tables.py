@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "Table", "compact", "costs", "duration", "label", "full_specifications", "machine",
+    "Table", "compact", "costs", "duration", "full_specifications", "label", "machine",
     "matrix", "number", "printed", "printed_values", "settings", "small_specifications", "span",
     "versions",
 ]  # fmt: skip
@@ -53,10 +53,10 @@ def number(value: float) -> str:
     Examples
     --------
     >>> [number(x) for x in (0.1234, -0.00005, 32.0, 12.345, 1234.5, 0.0, float("nan"))]
-    ['0.123', '-5.0e-05', '32', '12.3', '1234', '0', 'none']
+    ['0.123', '-5.0e-05', '32', '12.3', '1234', '0', 'unknown']
     """
     if isnan(value):
-        return "none"
+        return "unknown"
     if value == int(value) if abs(value) < 1e9 else False:
         return str(int(value))
     size = abs(value)
@@ -232,9 +232,13 @@ def full_specifications(gallery: Gallery) -> Table | None:
         about = ", ".join(dict.fromkeys(own["experiment"]))
         about = f"{'the default; ' * bool(default)}{about}"
         counts = _counts(own.drop_duplicates("claim")["verdict"])
-        rows.append((label_of(str(name)), about, *counts))
+        rows.append((str(name), label_of(str(name)), about, *counts))
     verdicts = (verdict.label for verdict in Verdict)
-    return Table(("specification", "judged for", *verdicts), tuple(rows)) if rows else None
+    return (
+        Table(("specification", "what it is", "judged for", *verdicts), tuple(rows))
+        if rows
+        else None
+    )
 
 
 def matrix(gallery: Gallery) -> Table | None:

@@ -1,194 +1,163 @@
-"""The report page in a real browser: it shows all, filters, fits a phone, asks for nothing."""
+"""The report page in a browser: complete, offline, usable at all widths and by keyboard."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from devtools import NOT_HERE, Browser, find_chromium
+from browser import chromium
 from verdict_files import VERDICTS, publish
 
-from experiments.report import load, page
+from experiments.report.load import load
+from experiments.report.render import gather, page
 
 ROOT = Path(__file__).resolve().parents[3]
-#: Rows of the ledger that can be seen.
-SEEN = """[...document.querySelectorAll("table.ledger tbody tr")]
+#: Claims whose rows are shown.
+SEEN = """() => [...document.querySelectorAll("table.claims-table tbody tr")]
     .filter((row) => row.getClientRects().length).map((row) => row.id.slice(6))"""
 #: Pictures load late; wait for all of them.
-WIDTHS = """Promise.all([...document.querySelectorAll("img[src]")].map(async (one) => {
+WIDTHS = """() => Promise.all([...document.querySelectorAll("img[src]")].map(async (one) => {
     one.loading = "eager";
     await one.decode();
     return one.naturalWidth;
 }))"""
 
+Open = Callable[..., Any]
+
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory) -> Iterator[Browser]:
-    executable = find_chromium()
-    if executable is None:
-        pytest.skip(NOT_HERE)
-    with Browser(executable, tmp_path_factory.mktemp("profile")) as one:
+def browser() -> Iterator[Any]:
+    with chromium() as one:
         yield one
 
 
 @pytest.fixture(scope="module")
-def made_up(tmp_path_factory) -> str:
-    """Address of the page of a made-up directory."""
-    root = tmp_path_factory.mktemp("made-up")
-    target = root / "page.html"
-    target.write_text(page.render(load(publish(root / "figures")), {}), encoding="utf-8")
-    return target.as_uri()
+def pages(tmp_path_factory) -> dict[str, tuple[Path, str]]:
+    """Directories of published files and the addresses of their pages: made up, and tracked."""
+    root = tmp_path_factory.mktemp("pages")
+    found = {}
+    for name, directory in (("made_up", publish(root / "figures")), ("ours", ROOT / "figures")):
+        target = root / f"{name}.html"
+        target.write_text(page(gather(load(directory))), encoding="utf-8")
+        found[name] = directory, target.as_uri()
+    return found
 
 
-@pytest.fixture(scope="module")
-def ours(tmp_path_factory) -> str:
-    """Address of the page of the tracked figures."""
-    target = tmp_path_factory.mktemp("ours") / "page.html"
-    target.write_text(page.render(load(ROOT / "figures")), encoding="utf-8")
-    return target.as_uri()
+@pytest.fixture
+def show(browser, pages) -> Iterator[Open]:
+    """Open a page in a fresh context; what it complains of and asks for is kept on it."""
+    contexts = []
 
+    def opened(name: str = "made_up", *, tail: str = "", width: int = 1280, **how: Any) -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 900}, **how)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.complaints, tab.asked = [], []
+        tab.on("console", lambda message: tab.complaints.append(message.text))
+        tab.on("pageerror", lambda error: tab.complaints.append(str(error)))
+        tab.on("request", lambda request: tab.asked.append(request.url))
+        tab.goto(pages[name][1] + tail if name in pages else name)
+        return tab
 
-@pytest.fixture(params=["made_up", "ours"])
-def address(request) -> str:
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture(autouse=True)
-def _afresh(browser) -> None:
-    browser.scripts(True)
-    browser.dark(False)
-    browser.size(1280)
-    browser.events.clear()
-
-
-def settle(browser: Browser, script: str, wanted: object) -> None:
-    """Wait a little until an expression has a value."""
-    end = time.monotonic() + 5.0
-    while (found := browser.run(script)) != wanted and time.monotonic() < end:
-        time.sleep(0.02)
-    assert found == wanted
-
-
-def choose(browser: Browser, name: str, value: str) -> None:
-    """Set a filter as a hand would: the field changes and says so."""
-    browser.run(
-        f"""(() => {{ const field = document.querySelector('#filters [name={name}]');
-        field.value = {value!r};
-        field.dispatchEvent(new Event("input", {{ bubbles: true }})); }})()"""
-    )
-
-
-def test_no_complaint_and_no_request(browser, address):
-    browser.open(address)
-    browser.run(WIDTHS)
-    assert browser.complaints == []
-    asked = [url for url in browser.requests if not url.startswith(("data:", "about:"))]
-    assert asked == [address]
-
-
-def test_a_request_and_a_complaint_would_be_seen(browser, tmp_path):
-    """The two lists above are empty because nothing happens, not because nothing is seen."""
-    bad = tmp_path / "bad.html"
-    bad.write_text("<img src='http://127.0.0.1:9/x.png'><script>throw 1</script>", encoding="utf-8")
-    browser.open(bad.as_uri())
-    assert "http://127.0.0.1:9/x.png" in browser.requests
-    assert browser.complaints
-
-
-def test_the_page_may_ask_for_nothing_even_if_it_tried(browser, made_up):
-    browser.open(made_up)
-    browser.run(
-        """document.body.append(Object.assign(new Image(), {src: "http://127.0.0.1:9/"}))"""
-    )
-    settle(browser, "true", True)
-    assert any("Content Security Policy" in text for text in browser.complaints)
+    yield opened
+    for context in contexts:
+        context.close()
 
 
 @pytest.mark.parametrize("name", ["made_up", "ours"])
-def test_every_picture_is_shown(browser, request, name, tmp_path):
-    browser.open(request.getfixturevalue(name))
-    directory = publish(tmp_path / "f") if name == "made_up" else ROOT / "figures"
+def test_every_picture_is_shown_without_complaint_or_request(show, pages, name):
+    tab = show(name)
+    directory, address = pages[name]
     expected = set(load(directory).pictures) - {"readme_stations"}
-    widths = browser.run(WIDTHS)
+    widths = tab.evaluate(WIDTHS)
     assert len(widths) == len(expected)
     assert min(widths) > 0
-    shown = browser.run("[...document.querySelectorAll('article.panel:has(img)')].map((a) => a.id)")
-    assert set(shown) == expected
+    shown = "() => [...document.querySelectorAll('article.panel:has(img)')].map((a) => a.id)"
+    assert set(tab.evaluate(shown)) == expected
+    assert tab.complaints == []
+    assert [url for url in tab.asked if not url.startswith(("data:", "about:"))] == [address]
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [320, 360, 768, 1280])
-def test_nothing_sticks_out(browser, address, width, dark):
-    browser.dark(dark)
-    browser.size(width, phone=width < 500)
-    browser.open(address)
-    browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    browser.run(WIDTHS)
-    assert browser.run("document.documentElement.scrollWidth") <= width
+def test_a_request_and_a_complaint_would_be_seen(show, tmp_path):
+    """The two lists above are empty because nothing happens, not because nothing is recorded."""
+    bad = tmp_path / "bad.html"
+    bad.write_text("<img src='http://127.0.0.1:9/x.png'><script>throw 1</script>", encoding="utf-8")
+    tab = show(bad.as_uri())
+    assert "http://127.0.0.1:9/x.png" in tab.asked
+    assert tab.complaints
 
 
-def test_the_ledger_is_a_table_on_a_desk_and_cards_on_a_phone(browser, made_up):
-    browser.open(made_up)
-    row = "getComputedStyle(document.querySelector('table.ledger tbody tr')).display"
-    assert browser.run(row) == "table-row"
-    browser.size(360, phone=True)
-    assert browser.run(row) == "block"
+def test_the_policy_of_the_page_forbids_requests(show):
+    tab = show()
+    with tab.expect_console_message(lambda message: "Content Security Policy" in message.text):
+        tab.evaluate("() => { new Image().src = 'http://127.0.0.1:9/'; }")
 
 
-def test_filters_hide_and_show(browser, made_up):
-    browser.open(made_up)
-    assert browser.run(SEEN) == list(VERDICTS)
-    choose(browser, "verdict", "reproduced")
-    assert browser.run(SEEN) == ["N1", "A3"]
-    assert browser.run("document.getElementById('shown').textContent") == "2 of 5 claims"
-    choose(browser, "experiment", "Algorithm")
-    assert browser.run(SEEN) == ["A3"]
-    choose(browser, "verdict", "")
-    choose(browser, "experiment", "")
-    choose(browser, "q", "WEAKEST question")
-    assert browser.run(SEEN) == ["N1", "M2", "H1"]
-    choose(browser, "q", "no such words")
-    assert browser.run(SEEN) == []
-    browser.run("document.querySelector('#filters button[type=reset]').click()")
-    settle(browser, SEEN, list(VERDICTS))
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["made_up", "ours"])
+def test_nothing_sticks_out_at_any_width(show, name, scheme):
+    tab = show(name, color_scheme=scheme)
+    tab.evaluate("() => document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    tab.evaluate(WIDTHS)
+    for width in (1280, 768, 500, 360, 320):
+        tab.set_viewport_size({"width": width, "height": 900})
+        assert tab.evaluate("() => document.documentElement.scrollWidth") <= width
 
 
-def test_the_address_keeps_the_filter(browser, made_up):
-    browser.open(made_up)
-    choose(browser, "experiment", "Missing entries")
-    kept = browser.run("location.hash")
+def test_claims_are_a_table_on_a_desk_and_cards_on_a_phone(show):
+    row = "() => getComputedStyle(document.querySelector('.claims-table tbody tr')).display"
+    assert show().evaluate(row) == "table-row"
+    assert show(width=360).evaluate(row) == "block"
+
+
+def test_filters_hide_and_show(show):
+    tab = show()
+    assert tab.evaluate(SEEN) == list(VERDICTS)
+    tab.select_option("[name=verdict]", "reproduced")
+    assert tab.evaluate(SEEN) == ["N1", "A3"]
+    assert tab.text_content("#shown") == "2 of 5 claims"
+    tab.select_option("[name=experiment]", "Algorithm")
+    assert tab.evaluate(SEEN) == ["A3"]
+    tab.select_option("[name=verdict]", "")
+    tab.select_option("[name=experiment]", "")
+    tab.fill("[name=q]", "WEAKEST criterion")
+    assert tab.evaluate(SEEN) == ["N1", "M2", "H1"]
+    tab.fill("[name=q]", "no such words")
+    assert tab.evaluate(SEEN) == []
+    tab.click("#filters button[type=reset]")
+    tab.wait_for_function(f"({SEEN})().length === {len(VERDICTS)}")
+
+
+def test_the_address_keeps_the_filter(show):
+    tab = show()
+    tab.select_option("[name=experiment]", "Missing entries")
+    kept = tab.evaluate("() => location.hash")
     assert kept == "#experiment=Missing+entries"
-    browser.open(made_up + kept)
-    assert browser.run(SEEN) == ["M2"]
+    again = show(tail=kept)
+    assert again.evaluate(SEEN) == ["M2"]
     # a link to a claim that is hidden shows it
-    browser.run("document.querySelector('a[href=\"#claim-N1\"]').click()")
-    settle(browser, SEEN, list(VERDICTS))
+    again.evaluate("() => document.querySelector('a[href=\"#claim-N1\"]').click()")
+    again.wait_for_function(f"({SEEN})().length === {len(VERDICTS)}")
 
 
-def test_without_scripts_the_ledger_is_whole_and_has_no_filters(browser, made_up):
-    browser.scripts(False)
-    browser.open(made_up)
-    assert browser.run(SEEN) == list(VERDICTS)
-    assert browser.run("document.getElementById('filters').getClientRects().length") == 0
+def test_without_scripts_all_claims_are_shown_and_there_are_no_filters(show):
+    tab = show(java_script_enabled=False)
+    rows = tab.locator("table.claims-table tbody tr")
+    assert [row.get_attribute("id")[6:] for row in rows.all() if row.is_visible()] == list(VERDICTS)
+    assert not tab.locator("#filters").is_visible()
 
 
-def test_a_picture_is_enlarged_and_closed_by_keyboard(browser, made_up):
-    browser.open(made_up)
-    is_open = "document.getElementById('large').open"
-    browser.run("document.querySelector('button.zoom').focus()")
-    key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
-    browser.call("Input.dispatchKeyEvent", type="keyDown", **key)
-    browser.call("Input.dispatchKeyEvent", type="keyUp", **key)
-    settle(browser, is_open, True)
-    assert browser.run("document.querySelector('#large img').naturalWidth") == 40
-    escape = {"key": "Escape", "code": "Escape", "windowsVirtualKeyCode": 27}
-    browser.call("Input.dispatchKeyEvent", type="keyDown", **escape)
-    browser.call("Input.dispatchKeyEvent", type="keyUp", **escape)
-    settle(browser, is_open, False)
+def test_a_picture_is_enlarged_and_closed_by_keyboard(show):
+    tab = show()
+    tab.locator("button.zoom").first.focus()
+    tab.keyboard.press("Enter")
+    tab.wait_for_function("() => document.getElementById('large').open")
+    tab.wait_for_function("() => document.querySelector('#large img').naturalWidth === 40")
+    tab.keyboard.press("Escape")
+    tab.wait_for_function("() => !document.getElementById('large').open")
 
 
-def test_it_can_be_printed(browser, made_up):
-    browser.open(made_up)
-    assert browser.call("Page.printToPDF", printBackground=True)["data"]
+def test_it_can_be_printed(show):
+    assert show().pdf(print_background=True).startswith(b"%PDF")
