@@ -20,7 +20,7 @@ from experiments.io import atomic, load_arrays, load_table, save_csv
 from experiments.lookup import resolve
 from experiments.registry import ALL_POINTS, STANDIN
 from experiments.score import summarise
-from kgl.laplacian import Array
+from kgl._types import Array
 
 __all__ = ["Drawn", "Inputs", "draw"]
 

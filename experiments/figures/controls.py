@@ -159,8 +159,9 @@ def _factors(ax: Axes, part: pd.DataFrame, at: dict[str, float], once: Collectio
         found = found.set_index("level").reindex(list(at)).reset_index()
         rbf = (found["level"] != "identity").to_numpy()
         for chosen in (rbf, ~rbf):
-            x = np.array(list(at.values()))[chosen] * 1.08 ** (k - 1)
-            _points(ax, x, found[chosen], **_look(model))
+            if chosen.any():  # nothing, drawn unclipped, would upset the layout
+                x = np.array(list(at.values()))[chosen] * 1.08 ** (k - 1)
+                _points(ax, x, found[chosen], **_look(model))
 
 
 def _look(model: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from experiments import registry
 from experiments.figures import Drawn, Inputs, panels, style
 from experiments.figures.limits import DASHES
 from experiments.registry import HYPERPARAMETERS
-from kgl.laplacian import Array
+from kgl._types import Array
 
 #: Outer iterations that the paper names.
 PAPER_ITERATIONS = 10

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from experiments import registry
 from experiments.figures import Drawn, Inputs, panels, style
-from kgl.laplacian import Array
+from kgl._types import Array
 
 
 def draw(inputs: Inputs) -> Drawn:

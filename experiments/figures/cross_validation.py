@@ -79,7 +79,7 @@ def sizes(inputs: Inputs) -> Drawn:
     axes[0].set_xscale("log")
     panels.set_levels(axes[0], drawn["level"], log=True)
     panels.set_values(axes[0], metric)
-    _legend(fig, shown, 2)
+    _legend(fig, shown)
     return fig, numbers
 
 
@@ -123,7 +123,7 @@ def _errors(axes: Any, errors: pd.DataFrame, kinds: Sequence[str]) -> None:
     panels.name_outer(axes[None], ERROR, errors["sweep"].iloc[0])
 
 
-def _legend(where: Figure | Axes, shown: dict[str, Line2D], ncols: int = 8) -> None:
+def _legend(where: Figure | Axes, shown: dict[str, Line2D]) -> None:
     """Put the legend under a figure, or in a place of its own."""
     shown = shown | {
         "tuned by cross-validation": panels.handle(color=style.DARK, **SOLID),
@@ -131,6 +131,7 @@ def _legend(where: Figure | Axes, shown: dict[str, Line2D], ncols: int = 8) -> N
     }
     tight = {"columnspacing": 1.1, "handlelength": 2.0}
     if isinstance(where, Figure):
-        panels.legend(where, shown, min(ncols, len(shown)), **tight)
+        narrow = where.get_figwidth() <= style.COLUMN
+        panels.legend(where, shown, min(2 if narrow else 8, len(shown)), **tight)
     else:
         where.legend(list(shown.values()), list(shown), loc="center", frameon=False, **tight)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.stats import MissingEvidence, mean_interval
-from kgl.laplacian import Array
+from kgl._types import Array
 
 #: Models that learn nothing: the kernel of the nodes, or its inverse, used as the graph.
 ALONE = ("kernel", "kernel_inverse")

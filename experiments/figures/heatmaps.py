@@ -13,7 +13,7 @@ from matplotlib.ticker import LogLocator
 
 from experiments import registry
 from experiments.figures import Drawn, Inputs, panels, style
-from kgl.laplacian import Array
+from kgl._types import Array
 
 AXES = ("psi", "lam", "rho")
 KEYS = ["data", "graph", "model"]

@@ -15,7 +15,8 @@ from matplotlib.lines import Line2D
 from experiments import registry
 from experiments.figures import Drawn, Inputs, style
 from experiments.registry import CV
-from kgl.laplacian import Array, adjacency_from_edges
+from kgl._types import Array
+from kgl.laplacian import adjacency_from_edges
 
 #: Of groups: safe for the color-blind, with a marker of its own each.
 GROUPS = (

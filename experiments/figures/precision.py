@@ -85,6 +85,8 @@ def _by_solver(
     for place, solver in enumerate(solvers):
         found = part[part["model"] == solver]
         found = found[found["decimals"] == found["decimals"].max()]
+        if found.empty:  # nothing, drawn unclipped, would upset the layout
+            continue
         panels.curve(ax, np.full(len(found), place + shift), found, linestyle="none", **look)
     if len(part):
         _star(ax, len(solvers) + AFTER + shift, part["paper"].iloc[0], look, 1.0)

@@ -17,7 +17,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from experiments import registry
 from experiments.figures import Drawn, Inputs, panels, style
 from experiments.registry import PRINTED_APS, PRINTED_PSI
-from kgl.laplacian import Array, adjacency_from_edges, edges_from_adjacency
+from kgl._types import Array
+from kgl.laplacian import adjacency_from_edges, edges_from_adjacency
 
 #: The other hyperparameters of the printed values; of other grids, the nearest point is drawn.
 POINT = {"lam": 0.1, "rho": 0.01}

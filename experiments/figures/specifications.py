@@ -28,13 +28,12 @@ def draw(inputs: Inputs) -> Drawn:
         raise ValueError(
             f"{inputs.study}: {', '.join(unknown)} is not a verdict; valid: {', '.join(VERDICTS)}"
         )
-    name = str(table.columns[0])  # the id of a specification
-    columns = _columns(table, name)
+    columns = _columns(table)
     claims = panels.unique(table["claim"])
     matrix = (
         table.assign(code=table["verdict"].map(VERDICTS.index))
-        .pivot(index="claim", columns=name, values="code")
-        .reindex(index=claims, columns=columns[name])
+        .pivot(index="claim", columns="specification", values="code")
+        .reindex(index=claims, columns=columns["specification"])
     )
     low = 0.155 * len(claims)
     width = max(style.COLUMN, min(style.PAGE, 1.6 + 0.28 * len(columns)))
@@ -56,16 +55,16 @@ def draw(inputs: Inputs) -> Drawn:
     return fig, table
 
 
-def _columns(table: pd.DataFrame, name: str) -> pd.DataFrame:
+def _columns(table: pd.DataFrame) -> pd.DataFrame:
     """Return the specifications: the default first, then by detail, in the order of the file."""
-    found = table.drop_duplicates(name).reset_index(drop=True)
+    found = table.drop_duplicates("specification").reset_index(drop=True)
     details = panels.unique(found["setting"])
     return (
         found.assign(
             order=found["setting"].map(details.index), other=~found["default"].astype(bool)
         )
         .sort_values(["other", "order"], kind="stable")
-        .reset_index(drop=True)[[name, "setting", "change", "default", "h1_distance"]]
+        .reset_index(drop=True)
     )
 
 

@@ -16,7 +16,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from experiments.figures import Drawn, Inputs, style
-from kgl.laplacian import Array, adjacency_from_edges
+from kgl._types import Array
+from kgl.laplacian import adjacency_from_edges
 from kgl.plotting import plot_graph
 
 #: Colors of the two rows in (a) and (b): visible on the colors of (a) and not used in (c).

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from experiments import compare
-from experiments.comparison import common_studies, compare_tables
+from experiments.compare import common_studies, compare_tables
 from experiments.io import save_table
 
 
@@ -65,42 +65,35 @@ def test_sizes_are_not_mixed(tmp_path: Path) -> None:
     assert legend == ["GL, m = 8", "KGL, m = 8", "GL, m = 9", "KGL, m = 9"]
 
 
-def test_the_command_writes_a_table_and_a_picture(
+def test_the_command_writes_a_table_and_draws_the_differences(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert common_studies(results / "paper", results / "other") == ["fig2"]
     compare.main(["paper", "other"])
     out = results / "other" / "compared-with-paper"
     assert sorted(path.name for path in out.iterdir()) == ["fig2.csv", "fig2.png"]
-    assert pd.read_csv(out / "fig2.csv")["difference"].tolist() == pytest.approx([0.2] * 4)
+    table = pd.read_csv(out / "fig2.csv")
+    assert table["difference"].tolist() == pytest.approx([0.2] * 4)
     assert "fig2: 4 differences" in capsys.readouterr().out
-
-
-def test_the_picture_shows_the_differences(results: Path) -> None:
-    figure = compare.draw(compare_tables(results / "paper", results / "other", "fig2"), "a", "b")
-    (ax,) = figure.axes
+    (ax,) = compare.draw(table, "a", "b").axes
     drawn = [container.lines[0].get_ydata(orig=False) for container in ax.containers]
     np.testing.assert_allclose(drawn, 0.2)
-    legend = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert legend == ["GL", "KGL"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["GL", "KGL"]
 
 
-def test_only_studies_of_both_runs_are_compared(results: Path) -> None:
-    assert common_studies(results / "paper", results / "other") == ["fig2"]
-
-
-def test_a_run_that_is_none_is_refused_with_those_there_are(results: Path) -> None:
-    with pytest.raises(SystemExit, match=r"papr is not a run.*other, paper"):
-        compare.main(["papr", "other"])
-
-
-def test_runs_without_a_common_study_are_refused(results: Path) -> None:
-    save_table(results / "third" / "tables" / "fig5.parquet", table(0.0), {})
-    with pytest.raises(SystemExit, match="none is in both"):
-        compare.main(["paper", "third"])
-
-
-def test_runs_without_a_common_cell_are_refused(results: Path) -> None:
-    only = table(0.0, models=("kgln",))
-    save_table(results / "fourth" / "tables" / "fig2.parquet", only, {})
-    with pytest.raises(SystemExit, match="share no cell of fig2"):
-        compare.main(["paper", "fourth"])
+@pytest.mark.parametrize(
+    ("runs", "message"),
+    [
+        (["papr", "other"], r"papr is not a run.*other, paper"),
+        (["paper", "third"], "none is in both"),
+        (["paper", "fourth"], "share no cell of fig2"),
+    ],
+)
+def test_runs_that_cannot_be_compared_are_refused(
+    results: Path, runs: list[str], message: str
+) -> None:
+    save_table(results / runs[1] / "tables" / "fig5.parquet", table(0.0), {})
+    if "fourth" in runs:
+        save_table(results / "fourth" / "tables" / "fig2.parquet", table(0.0, models=("kgln",)), {})
+    with pytest.raises(SystemExit, match=message):
+        compare.main(runs)
