@@ -1,4 +1,4 @@
-"""The documentation: its code runs, its links lead somewhere, and its list of names is complete."""
+"""The documentation: its code runs, its links and paths exist, its list of names is complete."""
 
 import importlib
 import inspect
@@ -14,7 +14,8 @@ from kgl._docstrings import ATTRIBUTES, PARAMETERS
 from kgl.models import DEFAULT_KERNEL, GraphLearner
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "data/README.md", *DOCS]
 ESTIMATORS = [kgl.GL, kgl.GL2Step, kgl.KGLN, kgl.KGLO, kgl.KGL, kgl.KGLAgnostic]
 API = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 MODULES = [
@@ -30,7 +31,9 @@ MODULES = [
     "simulate",
 ]
 
-every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+every_page = pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix()
+)
 
 
 def read(page: Path) -> str:
@@ -43,7 +46,9 @@ def test_code_runs(page, tmp_path, monkeypatch):
     namespace = {"__name__": page.stem}
     text = read(page)
     try:
-        for block in re.finditer(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+        # a block that begins with the path of a file is written and run by test_extending.py
+        code = r"^```python\n(?!# \S+/\S+\.py\n)(.*?)^```$"
+        for block in re.finditer(code, text, re.DOTALL | re.MULTILINE):
             # blank lines in front, so that a traceback points at the line of the page
             above = "\n" * text[: block.start(1)].count("\n")
             exec(compile(above + block[1], str(page), "exec"), namespace)
@@ -58,11 +63,6 @@ def test_code_blocks_name_their_language(page):
     assert len(fences) % 2 == 0
     assert all(fences[::2])
     assert not any(fences[1::2])
-
-
-@every_page
-def test_no_placeholder_is_left(page):
-    assert not re.findall(r"@[A-Z_]+@", read(page))
 
 
 def anchors(page: Path) -> set[str]:
@@ -84,9 +84,28 @@ def test_links(page):
             assert anchor in anchors(linked), f"{page.name}: no heading for {target}"
 
 
+#: Directories of the repository whose files are named in the text, in backquotes.
+TREE = ("kgl", "experiments", "conf", "docs", "tests", "profiles", "requirements", "figures")
+
+
+@every_page
+def test_paths_in_the_text_exist(page):
+    text = re.sub(r"^```.*?^```$", "", read(page), flags=re.DOTALL | re.MULTILINE)
+    named = re.findall(rf"`((?:{'|'.join(TREE)})/[\w./-]*)`", text)
+    missing = [path for path in named if not (ROOT / path).exists()]
+    assert not missing
+
+
+@every_page
+def test_modules_in_the_text_exist(page):
+    for module in re.findall(r"python -m (experiments[\w.]*|kgl[\w.]*|tests[\w.]*)", read(page)):
+        path = ROOT.joinpath(*module.split("."))
+        assert (path / "__main__.py").exists() or path.with_suffix(".py").exists(), module
+
+
 def test_every_page_is_on_the_map():
     index = read(ROOT / "docs" / "index.md")
-    missing = [p.name for p in PAGES[1:] if p.name != "index.md" and f"({p.name})" not in index]
+    missing = [p.name for p in DOCS if p.name != "index.md" and f"({p.name})" not in index]
     assert not missing
 
 

@@ -1,13 +1,17 @@
-"""The project's own files agree with each other and hold nothing of one machine."""
+"""What is installed is the library alone; the project's files agree and name no machine."""
 
+import csv
+import email
 import importlib.metadata
 import re
+import shutil
 import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import yaml
 
@@ -40,6 +44,54 @@ def tracked_text() -> list[Path]:
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     paths = [ROOT / name for name in listed.split("\0") if name]
     return [p for p in paths if p.is_file() and b"\0" not in p.read_bytes()]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel of this checkout, built once, from a copy: building leaves files behind."""
+    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy2(ROOT / name, source / name)
+    for name in ("kgl", "experiments", "benchmarks", "tests", "conf"):
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation"]
+    done = subprocess.run(
+        [*command, "--no-index", "--wheel-dir", target, source],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = target.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        yield archive
+
+
+def test_the_wheel_holds_the_library_and_nothing_of_the_replication(wheel):
+    names = [n for n in wheel.namelist() if ".dist-info/" not in n]
+    expected = {p.relative_to(ROOT).as_posix() for p in (ROOT / "kgl").rglob("*.py")}
+    assert set(names) == expected | {"kgl/py.typed"}
+    for name in names:
+        assert not re.search(r"^\s*(?:from|import) experiments", wheel.read(name).decode(), re.M)
+
+
+def test_the_library_needs_four_packages(wheel):
+    (metadata,) = (n for n in wheel.namelist() if n.endswith(".dist-info/METADATA"))
+    needed = email.message_from_bytes(wheel.read(metadata)).get_all("Requires-Dist")
+    always = {canonical(line) for line in needed if "extra ==" not in line}
+    assert always == {"networkx", "numpy", "scikit-learn", "scipy"}
+
+
+def test_importing_the_library_loads_nothing_of_the_replication():
+    loaded = "import kgl, sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run(
+        [sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    names = set(done.stdout.split())
+    assert "kgl" in names
+    replication = {"experiments", "hydra", "omegaconf", "snakemake", "jinja2", "yaml", "pyarrow"}
+    optional = {"pandas", "matplotlib", "cvxpy", "pooch"}
+    assert not names & (replication | optional)
 
 
 def test_one_version_everywhere():
@@ -94,6 +146,7 @@ def test_the_quick_benchmark_samples_every_value_of_the_grid():
     assert np.array_equal(some_points(1.0), np.arange(490))
 
 
-def test_the_table_of_the_sparsity_figure_tells_small_psi_apart():
-    table = pd.read_csv(ROOT / "figures" / "h1.csv")
-    assert sorted(set(table["psi"])) == [1e-7, 1e-5, 1e-3, 1e-1]
+def test_the_table_of_the_sparsity_figure_separates_small_psi():
+    with (ROOT / "figures" / "h1.csv").open(encoding="utf-8", newline="") as stream:
+        values = {float(row["psi"]) for row in csv.DictReader(stream)}
+    assert sorted(values) == [1e-7, 1e-5, 1e-3, 1e-1]

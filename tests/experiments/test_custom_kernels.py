@@ -9,7 +9,7 @@ import pytest
 
 from experiments.baselines import inverse_graph, kernel_graph
 from experiments.datasets.custom_kernels import custom_kernels, node_kernel, rewired
-from experiments.datasets.synthetic import build, draw, synthetic
+from experiments.datasets.synthetic import draw, synthetic
 from experiments.lookup import ConfigError
 from kgl.laplacian import Array
 from kgl.metrics import aps
@@ -27,13 +27,8 @@ FAMILIES = pytest.mark.parametrize("family", ["er", "ba", "sbm"])
 def settings(graph: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
     """Settings of a dataset; options by their names, like the other changes of the data."""
     options = OPTIONS | {name: changes.pop(name) for name in OPTIONS if name in changes}
-    return {
-        "make": "experiments.datasets.custom_kernels.custom_kernels",
-        "seed": 3,
-        "replicates": 2,
-        "graph": GRAPH | (graph or {}),
-        "data": {**DATA, **changes, "options": options},
-    }
+    data = {**DATA, **changes, "options": options}
+    return {"seed": 3, "graph": GRAPH | (graph or {}), "data": data}
 
 
 def kernel(side: str, replicate: int = 0, **changes: Any) -> Array:
@@ -47,9 +42,6 @@ def by_hand(W: Array, unit_variance: bool = False) -> Array:
     """The paper's kernel of a graph."""
     K = np.linalg.inv(np.eye(len(W)) + 100.0 * (np.diag(W.sum(axis=1)) - W))
     return K / K.diagonal().mean() if unit_variance else K
-
-
-# ------------------------------------------------------------------------------------- rewiring
 
 
 @pytest.fixture
@@ -102,9 +94,6 @@ def test_shares_are_nested_and_seeds_differ(W: Array) -> None:
     assert not np.array_equal(kept(W, 0.5, 0), kept(W, 0.5, 1))
 
 
-# --------------------------------------------------------------------------------- node kernels
-
-
 @pytest.mark.parametrize("unit_variance", [False, True])
 def test_kernels_of_the_true_and_of_the_rewired_graph(unit_variance: bool) -> None:
     graph = {"unit_variance": unit_variance}
@@ -119,14 +108,18 @@ def test_kernels_of_the_true_and_of_the_rewired_graph(unit_variance: bool) -> No
 
 
 @pytest.mark.parametrize("unit_variance", [False, True])
-@FAMILIES
+@pytest.mark.parametrize(
+    ("family", "options"),
+    [("er", {}), ("ba", {}), ("ba", {"attachment": 2}), ("sbm", {}), ("sbm", {"blocks": 4})],
+)
 def test_an_unrelated_kernel_is_that_of_a_shuffled_graph_of_the_family(
-    family: str, unit_variance: bool
+    family: str, options: dict[str, Any], unit_variance: bool
 ) -> None:
-    graph = {"family": family, "unit_variance": unit_variance}
+    graph = {"family": family, "options": options, "unit_variance": unit_variance}
     for replicate in range(2):
         names = family, 20, replicate
-        drawn = random_graph(family, 20, stream(3, "side-unrelated", *names), density=0.3)
+        rng = stream(3, "side-unrelated", *names)
+        drawn = random_graph(family, 20, rng, density=0.3, **options)
         order = stream(3, "side-shuffled", *names).permutation(20)
         expected = by_hand(drawn[np.ix_(order, order)], unit_variance)
         found = kernel("unrelated", replicate, graph=graph)
@@ -135,32 +128,14 @@ def test_an_unrelated_kernel_is_that_of_a_shuffled_graph_of_the_family(
 
 @FAMILIES
 def test_an_unrelated_graph_shares_edges_with_the_true_one_by_chance_alone(family: str) -> None:
-    known = settings({"family": family})
-    more, unshuffled = [], []
+    more = []
     for replicate in range(60):
-        made = draw(known, replicate)
-        K_x = node_kernel("unrelated", made.W, made.K_x, known, replicate)
+        true = draw(settings({"family": family}), replicate).W[UPPER] > 0
+        K_x = kernel("unrelated", replicate, graph={"family": family})
         other = inverse_graph(np.zeros((1, 20)), K_x=K_x)[UPPER] > 1e-9
-        true = made.W[UPPER] > 0
-        chance = true.sum() * other.sum() / len(true)
-        more.append((true & other).sum() - chance)
-        rng = stream(3, "side-unrelated", family, 20, replicate)
-        drawn = random_graph(family, 20, rng, density=0.3)
-        unshuffled.append((true & (drawn[UPPER] > 0)).sum() - chance)
-    deviation = np.std(more, ddof=1) / np.sqrt(len(more))
-    assert abs(np.mean(more)) < 3 * deviation
+        more.append((true & other).sum() - true.sum() * other.sum() / len(true))
     # without the shuffle, hubs and blocks would be at the same nodes
-    if family != "er":
-        assert np.mean(unshuffled) > 4 * deviation
-
-
-def test_options_of_the_family_apply_to_the_unrelated_graph() -> None:
-    graph = {"family": "ba", "weights": "unit", "options": {"attachment": 2}}
-    found = inverse_graph(np.zeros((1, 20)), K_x=kernel("unrelated", graph=graph))[UPPER]
-    edges = found[found > 1e-9]
-    true = draw(settings(graph), 0).W[UPPER]
-    assert len(edges) == np.count_nonzero(true)
-    np.testing.assert_allclose(edges, true.max(), rtol=1e-8)
+    assert abs(np.mean(more)) < 3 * np.std(more, ddof=1) / np.sqrt(len(more))
 
 
 def test_the_kernel_of_covariates_is_an_rbf_of_smooth_signals_with_noise() -> None:
@@ -184,10 +159,8 @@ def test_informativeness_falls_with_the_noise_of_covariates() -> None:
     sides = ("oracle", *(f"covariates-{v}" for v in ("0", "0.25", "1", "4")), "unrelated")
     agreement = []
     for side in sides:
-        scores = []
-        for replicate in range(20):
-            W = draw(settings(), replicate).W
-            scores.append(aps(W, kernel_graph(np.zeros((1, 20)), K_x=kernel(side, replicate))))
+        graphs = [kernel_graph(np.zeros((1, 20)), K_x=kernel(side, k)) for k in range(20)]
+        scores = [aps(draw(settings(), k).W, graph) for k, graph in enumerate(graphs)]
         agreement.append(float(np.mean(scores)))
     assert agreement == sorted(agreement, reverse=True)
     assert agreement[1] > agreement[4] + 0.05
@@ -196,15 +169,13 @@ def test_informativeness_falls_with_the_noise_of_covariates() -> None:
 
 @pytest.mark.parametrize("side", ["rewired-0.5", "covariates-1", "unrelated"])
 def test_kernels_are_deterministic_and_differ_between_replicates_and_seeds(side: str) -> None:
-    known = settings()
-    made = draw(known, 0)
-
-    def drawn(seed: int, replicate: int) -> Array:
-        return node_kernel(side, made.W, made.K_x, {**known, "seed": seed}, replicate)
-
-    np.testing.assert_array_equal(drawn(3, 0), drawn(3, 0))
-    for seed, replicate in ((3, 1), (4, 0)):
-        assert np.abs(drawn(3, 0) - drawn(seed, replicate)).max() > 1e-3
+    made = draw(settings(), 0)
+    first, again, replicate, seed = (
+        node_kernel(side, made.W, made.K_x, {**settings(), "seed": seed}, k)
+        for seed, k in ((3, 0), (3, 0), (3, 1), (4, 0))
+    )
+    np.testing.assert_array_equal(first, again)
+    assert min(np.abs(first - replicate).max(), np.abs(first - seed).max()) > 1e-3
 
 
 VALID = "oracle, rewired-, covariates-, unrelated, identity"
@@ -223,28 +194,17 @@ def test_an_invalid_side_is_refused(side: str, remedy: str) -> None:
     assert remedy in str(caught.value)
 
 
-# ----------------------------------------------------------------------------------------- data
-
-
 @pytest.mark.parametrize("dependent", [False, True])
-def test_with_the_true_kernels_the_data_are_the_papers(dependent: bool) -> None:
-    observations = "1" if dependent else "identity"
-    known = settings(dependent=dependent, observations=observations, missing=0.3)
-    arrays = build(known)
-    expected = build({**known, "make": "experiments.datasets.synthetic.synthetic"})
-    assert set(arrays) == set(expected)
-    for name in arrays:
-        np.testing.assert_allclose(arrays[name], expected[name], rtol=1e-12, err_msg=name)
-
-
 @pytest.mark.parametrize("side", ["oracle", "rewired-0.5", "unrelated", "identity"])
-def test_another_side_changes_k_x_alone(side: str) -> None:
-    plain = synthetic(settings(missing=0.3), 0)
-    other = custom_kernels(settings(missing=0.3, side=side), 0)
-    for name in ("Y", "Y_full", "W"):
-        np.testing.assert_array_equal(other[name], plain[name])
-    np.testing.assert_array_equal(other["K_x"], kernel(side))
-    assert np.array_equal(other["K_x"], plain["K_x"]) == (side == "oracle")
+def test_another_side_changes_k_x_alone(side: str, dependent: bool) -> None:
+    observations = "1" if dependent else "identity"
+    known = settings(dependent=dependent, observations=observations, missing=0.3, side=side)
+    arrays, paper = custom_kernels(known, 0), synthetic(known, 0)
+    assert set(arrays) == set(paper)
+    for name in set(paper) - {"K_x"}:
+        np.testing.assert_allclose(arrays[name], paper[name], rtol=1e-12, err_msg=name)
+    np.testing.assert_array_equal(arrays["K_x"], kernel(side))
+    assert np.array_equal(arrays["K_x"], paper["K_x"]) == (side == "oracle")
 
 
 @pytest.mark.parametrize("dependent", [False, True])
@@ -284,9 +244,6 @@ def test_an_invalid_factor_is_refused(observations: str) -> None:
     with pytest.raises(ConfigError, match="identity, or to a number") as caught:
         custom_kernels(settings(observations=observations), 0)
     assert f"data.options.observations = {observations!r}" in str(caught.value)
-
-
-# --------------------------------------------------------------- the inverse of a kernel as a graph
 
 
 @pytest.mark.parametrize("alpha", [1.0, 100.0, 1e4])

@@ -25,13 +25,9 @@ def settings(files: str, options: dict[str, Any], **data: Any) -> dict[str, Any]
     m, n = {"swiss": (89, 3), "sushi": (32, 20)}[files]
     plain = {"n": n, "missing": 0.0, "bandwidth": "median_distance", "source": "simulated"}
     graph = {"family": "given", "m": data.pop("m", m), "density": data.pop("density", 0.3)}
-    return {
-        "make": f"experiments.datasets.real.{files}",
-        "seed": data.pop("seed", 0),
-        "replicates": data.pop("replicates", 2),
-        "graph": graph,
-        "data": plain | {"files": files, "options": options} | data,
-    }
+    known = {"make": f"experiments.datasets.real.{files}", "seed": data.pop("seed", 0)}
+    data = plain | {"files": files, "options": options} | data
+    return known | {"replicates": 2, "graph": graph, "data": data}
 
 
 def stations(options: dict[str, Any] | None = None, replicate: int = 0, **data: Any) -> Any:
@@ -52,15 +48,11 @@ def median(values: Array, power: int = 1) -> float:
     return float(np.median(squared[np.triu_indices(len(squared), 1)] ** (power / 2)))
 
 
-# ---------------------------------------------------------------------------------------- swiss
-
-
 def test_swiss_arrays_are_those_of_the_tables() -> None:
     loaded = load_swiss(source="simulated")
     arrays = stations()
-    assert set(arrays) == {"Y", "Y_full", "W", "K_x", "K_z", "names", "altitude", "place"} | {
-        "month_mean"
-    }
+    more = {"names", "altitude", "place", "month_mean"}
+    assert set(arrays) == {"Y", "Y_full", "W", "K_x", "K_z"} | more
     temperature = loaded.temperature.to_numpy()[:3]
     np.testing.assert_allclose(arrays["Y_full"] + arrays["month_mean"][:, None], temperature)
     np.testing.assert_allclose(arrays["Y_full"].mean(axis=1), 0.0, atol=1e-12)
@@ -122,9 +114,6 @@ def test_the_ground_truth_is_the_graph_of_all_months_at_the_density(density: flo
     slope, _ = np.polyfit(rise[on], costs[on], 1)
     again = graph_step(Z[None], np.array([-slope / 2])).weights[0]
     np.testing.assert_allclose(again, W, atol=1e-4)
-
-
-# ---------------------------------------------------------------------------------------- sushi
 
 
 def rows_of(Y: Array, ratings: Array) -> list[int]:
@@ -202,9 +191,6 @@ def test_centring_subtracts_the_mean_of_the_ratings(how: str, axis: int | None) 
         np.testing.assert_allclose(shift[seen], np.broadcast_to(mean, Y.shape)[seen], atol=1e-12)
 
 
-# ------------------------------------------------------------------------- both, and their facts
-
-
 @pytest.mark.parametrize(
     ("make", "options", "data", "named"),
     [
@@ -229,15 +215,6 @@ def test_invalid_settings_are_refused(make: Any, options: Any, data: Any, named:
 
 
 @BOTH
-def test_replicates_are_stacked(files: str, options: dict[str, Any]) -> None:
-    spec = settings(files, options, missing=0.4)
-    arrays = build(spec)
-    for r in range(2):
-        for name, values in {"swiss": swiss, "sushi": sushi}[files](spec, r).items():
-            np.testing.assert_array_equal(arrays[name][r], values)
-
-
-@BOTH
 def test_real_data_are_never_replaced_without_notice(
     files: str, options: dict[str, Any], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,15 +228,12 @@ def test_real_data_are_never_replaced_without_notice(
         build(settings(files, options, source="real"))
     with pytest.raises(DataUnavailableError):
         facts(files, "real")
-    module.why_unavailable.cache_clear()
-    try:
-        with pytest.raises(ConfigError, match=r"data\.source = real"):
-            choose_source(files, "real")
-        source, reason = choose_source(files, "auto")
-        assert source == "simulated"
-        assert "KGL_OFFLINE" in reason
-    finally:
-        module.why_unavailable.cache_clear()
+    monkeypatch.setattr(module, "why_unavailable", module.why_unavailable.__wrapped__)  # no cache
+    with pytest.raises(ConfigError, match=r"data\.source = real"):
+        choose_source(files, "real")
+    source, reason = choose_source(files, "auto")
+    assert source == "simulated"
+    assert "KGL_OFFLINE" in reason
 
 
 def table(files: str, source: str) -> dict[str, tuple[float, float]]:
@@ -271,11 +245,9 @@ def table(files: str, source: str) -> dict[str, tuple[float, float]]:
 
 def test_facts_of_the_stand_in_are_those_of_its_tables() -> None:
     found = table("swiss", "simulated")
-    assert found["stations"] == (89, 89)
-    assert found["months"] == (12, 12)
+    assert (found["stations"], found["months"]) == ((89, 89), (12, 12))
     altitude = load_swiss(source="simulated").x["altitude"]
-    assert found["altitude_min"][0] == altitude.min()
-    assert found["altitude_max"][0] == altitude.max()
+    assert (found["altitude_min"][0], found["altitude_max"][0]) == (altitude.min(), altitude.max())
     found = table("sushi", "simulated")
     assert found["items"] == (32, 32)
     six = load_sushi(source="simulated", min_rated=6)
@@ -295,8 +267,8 @@ def real(files: str) -> str:
 
 def test_facts_of_the_real_data() -> None:
     found = table("swiss", real("swiss"))
-    counts = {key: found[key][0] for key in ("stations", "months", "altitude_min", "altitude_max")}
-    assert tuple(counts.values()) == (89, 12, 203, 3580)
+    keys = ("stations", "months", "altitude_min", "altitude_max")
+    assert [found[key][0] for key in keys] == [89, 12, 203, 3580]
     # the true graph links 30 % of the pairs; altitude is informative about it
     assert found["kx_share"][0] == pytest.approx(0.3, abs=0.01)
     assert 0.6 < found["kx_aps"][0] < 1

@@ -20,13 +20,8 @@ DATA = {"dependent": True, "n": 14, "noise": 0.2, "missing": 0.3, "bandwidth": "
 
 
 def settings(graph: dict[str, Any] | None = None, **data: Any) -> dict[str, Any]:
-    return {
-        "make": "experiments.datasets.synthetic.synthetic",
-        "seed": 5,
-        "replicates": 3,
-        "graph": GRAPH | (graph or {}),
-        "data": DATA | data,
-    }
+    known = {"make": "experiments.datasets.synthetic.synthetic", "seed": 5, "replicates": 3}
+    return known | {"graph": GRAPH | (graph or {}), "data": DATA | data}
 
 
 @pytest.mark.parametrize("dependent", [True, False])
@@ -90,8 +85,6 @@ def test_each_replicate_is_reported() -> None:
     assert f"14 x 9, {share:.1%} missing" in lines[0]
 
 
-# ---------------------------------------------------------------- a user's own family and source
-
 MODULE = """
 import numpy as np
 
@@ -131,14 +124,11 @@ def test_a_family_is_found_by_its_path(mine: str, options: dict[str, int], step:
     assert not np.array_equal(arrays["W"][0], arrays["W"][1])  # weights are drawn
 
 
-def test_a_source_is_found_by_its_path(mine: str) -> None:
+def test_a_source_is_found_by_its_path_and_a_misspelt_one_refused(mine: str) -> None:
     arrays = build({**settings(), "make": f"{mine}.counting"})
     assert arrays["Y"].shape == (3, 14, 9)
     assert arrays["Y"][:, 0, 0].tolist() == [0.0, 1.0, 2.0]
     assert "K_z" not in arrays
-
-
-def test_a_misspelt_path_or_family_is_refused_by_name(mine: str) -> None:
     with pytest.raises(ConfigError, match=r"graph family .*did you mean 'ring'\?"):
         build(settings({"family": f"{mine}.rings"}))
     with pytest.raises(ConfigError, match=r"data\.make .*did you mean 'counting'\?"):

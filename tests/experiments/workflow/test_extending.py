@@ -42,12 +42,12 @@ def files(section):
 def commands(section):
     """Return the command lines of a section, each with the tiny settings added.
 
-    `python -m kgl` takes them as they are. Snakemake takes them at the end of its list `overrides`,
-    and a `run=` if it has none, since overrides change the name of the directory.
+    `python -m experiments` takes them as they are. Snakemake takes them at the end of its list
+    `overrides`, and a `run=` if it has none, since overrides change the name of the directory.
     """
     lines = [line for kind, text in blocks(section) if kind == "bash" for line in text.splitlines()]
     for words in map(shlex.split, lines):
-        if words[:3] == ["python", "-m", "kgl"]:
+        if words[:3] == ["python", "-m", "experiments"]:
             yield [sys.executable, *words[1:], *TINY]
             continue
         assert words[0] == "snakemake"
@@ -66,6 +66,11 @@ def follow(section, checkout):
         path = checkout.root / name
         assert not path.exists(), f"{name} exists already"
         path.write_text(text, encoding="utf-8")
+    return run(section, checkout)
+
+
+def run(section, checkout):
+    """Run the commands of a section; return what they print."""
     printed = []
     for command in commands(section):
         done = subprocess.run(
@@ -84,22 +89,25 @@ def follow(section, checkout):
     return printed
 
 
-def shows(picture, colour):
-    """Say whether some point of a picture has a colour."""
-    return bool((np.abs(imread(picture)[..., :3] - to_rgb(colour)) < 2 / 255).all(axis=-1).any())
+def shows(picture, color):
+    """Say whether some point of a picture has a color."""
+    return bool((np.abs(imread(picture)[..., :3] - to_rgb(color)) < 2 / 255).all(axis=-1).any())
 
 
 def test_the_page_has_a_file_and_a_command_for_each_part():
     headings = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
-    assert headings == ["A model", "A graph family", "A data set", "A figure"]
-    for heading in headings:
-        assert {Path(name).suffix for name in files(heading)} == {".py", ".yaml"}
+    assert headings == [
+        "A model", "A metric", "A graph family", "A data set", "A figure", "A claim"
+    ]  # fmt: skip
+    for heading in headings[:-1]:
+        kinds = {Path(name).suffix for name in files(heading)}
+        assert kinds == ({".py"} if heading == "A metric" else {".py", ".yaml"})
         assert list(commands(heading))
     every = [block for heading in headings for block in blocks(heading)]
     assert len(every) == len(re.findall(r"^```\w+$", PAGE, re.MULTILINE))
 
 
-def test_a_seventh_model(checkout):
+def test_a_new_model(checkout):
     by_hand, _ = follow("A model", checkout)
     out = checkout.root / "results/partial"
     table, _ = load_table(out / "tables/fig2.parquet")
@@ -113,12 +121,29 @@ def test_a_seventh_model(checkout):
     assert set(mine["metric"]) == {"aps", "aps_scores", "sse", "density", "n_iter", "converged"}
     drawn = pd.read_csv(out / "figures/fig2.csv")
     assert set(drawn.loc[drawn["data"] == "independent", "model"]) == {"gl", "kgln", "partial"}
-    colour = yaml.safe_load(files("A model")["conf/model/partial.yaml"])["style"]["color"]
-    assert shows(out / "figures/fig2.png", colour)
+    color = yaml.safe_load(files("A model")["conf/model/partial.yaml"])["style"]["color"]
+    assert shows(out / "figures/fig2.png", color)
     assert "aps" in by_hand
 
 
-def test_a_fourth_family(checkout):
+def test_a_new_metric(checkout):
+    parts = files("A metric")
+    assert set(parts) == {"experiments/metrics.py", "experiments/registry.py"}
+    function, row = parts.values()
+    checkout.append("experiments/metrics.py", f"\n\n{function}")
+    start = "METRICS: dict[str, Metric] = {\n"
+    checkout.replace("experiments/registry.py", start, start + row)
+    run("A metric", checkout)
+    (path,) = checkout.root.glob("results/one-off/*/*/table.parquet")
+    table, _ = load_table(path)
+    mine = table[table["metric"] == "max_degree"]
+    assert set(mine["replicate"]) == {0, 1}
+    # the weights of a graph sum to the number of its nodes, so the mean degree is 1
+    assert (mine["value"] > 1).all()
+    assert set(mine["selected_by"]) == set(table["selected_by"])
+
+
+def test_a_new_family(checkout):
     follow("A graph family", checkout)
     out = checkout.root / "results/ws"
     table, _ = load_table(out / "tables/fig2.parquet")
