@@ -289,7 +289,7 @@ def test_a_grid_takes_psi_or_densities(model: type[GraphLearner]) -> None:
         fit_grid(model, signals(), density=[])
     if model is not GL:
         with pytest.raises(ValueError, match=r"log-degree' needs psi.*give psi"):
-            fit_grid(model, signals(), density=0.3, regulariser="log-degree")
+            fit_grid(model, signals(), density=0.3, regularizer="log-degree")
 
 
 def test_two_targets_contradict_each_other() -> None:
@@ -306,7 +306,7 @@ def test_two_targets_contradict_each_other() -> None:
     ("settings", "message"),
     [
         ({"solver": "scs"}, r"unknown solver 'scs'; choose one of 'newton', 'cvxpy'"),
-        ({"regulariser": "lasso"}, r"unknown regulariser 'lasso'; choose one of 'frobenius', 'log"),
+        ({"regularizer": "lasso"}, r"unknown regularizer 'lasso'; choose one of 'frobenius', 'log"),
         (
             {"backend": "OSQP"},
             r"backend = 'OSQP' names a CVXPY solver; it goes with solver='cvxpy'",
@@ -323,8 +323,8 @@ def test_unknown_names(model: type[GraphLearner], settings: dict[str, Any], mess
 def test_more_unknown_names() -> None:
     with pytest.raises(ValueError, match=r"unknown missing 'drop'; choose one of 'zero', 'pairwi"):
         GL(psi=1.0, missing="drop").fit(signals())
-    with pytest.raises(ValueError, match=r"unknown regulariser 'l1'; choose one of 'frobenius'"):
-        learn_laplacian(kernel(3), 1.0, regulariser="l1")
+    with pytest.raises(ValueError, match=r"unknown regularizer 'l1'; choose one of 'frobenius'"):
+        learn_laplacian(kernel(3), 1.0, regularizer="l1")
     with pytest.raises(ValueError, match=r"unknown graph 'best'; choose one of 'density', 'stabil"):
         kgl.select_held_out(KGL, signals(), graph="best")
     with pytest.raises(ValueError, match=r"unknown metric 'f1'; choose one of 'aps'"):
@@ -387,8 +387,8 @@ EVERY = [(i, j) for i in range(M) for j in range(i)]
             r"edge_penalty is not symmetric; use \(P \+ P\.T\) / 2",
         ),
         (
-            {"forbidden_edges": OTHERS, "regulariser": "log-degree"},
-            r"node 0 has no allowed edge, but the log-degree barrier .*use regulariser='frobenius'",
+            {"forbidden_edges": OTHERS, "regularizer": "log-degree"},
+            r"node 0 has no allowed edge, but the log-degree barrier .*use regularizer='frobenius'",
         ),
     ],
 )
@@ -407,7 +407,7 @@ def test_nodes_are_named_in_messages() -> None:
         GL(psi=1.0, forbidden_edges=[(0, 1)]).fit(frame)
     lonely = [("rome", other) for other in frame.columns[1:]]
     with pytest.raises(ValueError, match=r"node 'rome' has no allowed edge"):
-        GL(psi=1.0, forbidden_edges=lonely, regulariser="log-degree").fit(frame)
+        GL(psi=1.0, forbidden_edges=lonely, regularizer="log-degree").fit(frame)
 
 
 @pytest.mark.parametrize(
@@ -451,9 +451,9 @@ def test_learn_laplacian_with_a_node_that_the_barrier_cannot_reach() -> None:
     Z = np.ones((3, 3))
     Z[0, 1:] = Z[1:, 0] = np.inf
     with pytest.raises(
-        ValueError, match=r"node 0 has no allowed edge.*use regulariser='frobenius'"
+        ValueError, match=r"node 0 has no allowed edge.*use regularizer='frobenius'"
     ):
-        learn_laplacian(Z, psi=1.0, regulariser="log-degree")
+        learn_laplacian(Z, psi=1.0, regularizer="log-degree")
     assert learn_laplacian(Z, psi=1.0)[0, 0] == 0.0
 
 

@@ -92,10 +92,10 @@ def test_batch_equals_scalar(problem: tuple[Array, Array], threshold: float | No
     truth, scores = problem
     single = [aps(truth, row, threshold=threshold) for row in scores]
     np.testing.assert_allclose(aps_many(truth, scores, threshold=threshold), single, atol=1e-12)
-    for normalise in (False, True):
+    for normalize in (False, True):
         np.testing.assert_allclose(
-            sse_many(truth, scores, normalise=normalise),
-            [sse_graph(truth, row, normalise=normalise) for row in scores],
+            sse_many(truth, scores, normalize=normalize),
+            [sse_graph(truth, row, normalize=normalize) for row in scores],
             rtol=1e-13,
         )
 
@@ -200,12 +200,12 @@ def test_sse_by_hand() -> None:
     assert sse_graph([3, 4, 0], [1, 2, 2]) == pytest.approx((4 + 4 + 4) / 25)
 
 
-def test_sse_normalise() -> None:
+def test_sse_normalize() -> None:
     truth, estimate = random_problem(4)
-    scaled = sse_graph(truth, 17.0 * estimate, normalise=True)
+    scaled = sse_graph(truth, 17.0 * estimate, normalize=True)
     assert scaled == pytest.approx(sse_graph(truth, estimate * truth.sum() / estimate.sum()))
     assert scaled != pytest.approx(sse_graph(truth, estimate), abs=1e-3)
-    assert sse_graph(truth, np.zeros_like(truth), normalise=True) == 1.0
+    assert sse_graph(truth, np.zeros_like(truth), normalize=True) == 1.0
 
 
 # ----------------------------------------------------------------------- F score and density
@@ -292,7 +292,7 @@ def test_a_laplacian_is_not_a_weight_matrix(score: Any) -> None:
     with pytest.raises(ValueError, match=r"negative weight -1.*not the Laplacian"):
         score(W, L)
     with pytest.raises(ValueError, match="negative total weight"):
-        sse_graph(W, L, normalise=True)
+        sse_graph(W, L, normalize=True)
 
 
 @pytest.mark.parametrize("threshold", [-1e-3, 1.0, np.nan])
@@ -332,8 +332,8 @@ def test_inputs_are_not_changed() -> None:
         a.flags.writeable = False
     aps(truth, W)
     aps_many(truth, scores, threshold=0.2)
-    sse_graph(truth, W, normalise=True)
-    sse_many(truth, scores, normalise=True)
+    sse_graph(truth, W, normalize=True)
+    sse_many(truth, scores, normalize=True)
     f_score(truth, W)
     density(W)
     spectral_clusters(W, 3)

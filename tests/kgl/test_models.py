@@ -81,7 +81,7 @@ def objective(
     seen = ~np.isnan(Y)
     if kind in (GL, GL2Step):  # these take gaps for zeros
         Y, seen = np.where(seen, Y, 0.0), np.ones_like(seen)
-    if model.regulariser == "frobenius":
+    if model.regularizer == "frobenius":
         graph = psi * np.linalg.norm(L) ** 2
     else:
         graph = psi * np.linalg.norm(W) ** 2 - model.barrier * np.log(np.diag(L)).sum()
@@ -165,7 +165,7 @@ def test_learn_laplacian_keeps_to_the_pairs_it_may_use() -> None:
     L = learn_laplacian(Z, psi=1.0)
     assert n_edges(np.where(np.eye(4), 0.0, L)) == 3
     assert L[0, 3] == L[0, 2] == L[1, 3] == 0.0
-    barrier = learn_laplacian(Z, psi=1.0, regulariser="log-degree", barrier=2.0)
+    barrier = learn_laplacian(Z, psi=1.0, regularizer="log-degree", barrier=2.0)
     assert np.diag(barrier).min() > 0
 
 
@@ -176,7 +176,7 @@ def test_learn_laplacian_keeps_to_the_pairs_it_may_use() -> None:
 @full_and_masked
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"average": True}, {"regulariser": "log-degree", "barrier": 0.7}],
+    [{}, {"average": True}, {"regularizer": "log-degree", "barrier": 0.7}],
     ids=["plain", "average", "log-degree"],
 )
 def test_objective_is_the_formula(
@@ -300,12 +300,12 @@ def test_gl2step_is_its_closed_form_with_gaps_for_zeros(missing: float) -> None:
     assert learn_laplacian(distances, WEIGHTS["psi"]) == pytest.approx(fit.laplacian_, abs=1e-6)
 
 
-@pytest.mark.parametrize("regulariser", ["frobenius", "log-degree"])
-def test_gl_is_the_graph_step_of_the_distances(regulariser: str) -> None:
+@pytest.mark.parametrize("regularizer", ["frobenius", "log-degree"])
+def test_gl_is_the_graph_step_of_the_distances(regularizer: str) -> None:
     Y = signals()
-    fit = GL(psi=2.0, regulariser=regulariser, barrier=3.0).fit(Y)
+    fit = GL(psi=2.0, regularizer=regularizer, barrier=3.0).fit(Y)
     Z = squareform(pdist(Y.T, "sqeuclidean"))
-    literal = learn_laplacian(Z, 2.0, regulariser=regulariser, barrier=3.0)
+    literal = learn_laplacian(Z, 2.0, regularizer=regularizer, barrier=3.0)
     assert fit.laplacian_ == pytest.approx(literal, abs=1e-12)
     assert np.array_equal(fit.signals_, Y)
     assert fit.n_iter_ == 1
@@ -461,7 +461,7 @@ def test_log_degree_leaves_no_node_alone(model: type[GraphLearner], missing: flo
     side = sides(model)
     sparse = build(model, psi=1e-3, tol=1e-4).fit(Y, **side)
     assert sparse.weights_.sum(axis=1).min() == 0.0
-    fit = build(model, psi=1e-3, regulariser="log-degree", tol=1e-4).fit(Y, **side)
+    fit = build(model, psi=1e-3, regularizer="log-degree", tol=1e-4).fit(Y, **side)
     assert fit.weights_.sum(axis=1).min() > 0.0
     assert fit.kkt_residual_ < 1e-9
 
@@ -470,7 +470,7 @@ def test_log_degree_leaves_no_node_alone(model: type[GraphLearner], missing: flo
 
 
 @pytest.mark.parametrize(
-    ("model", "solver", "regulariser", "backend"),
+    ("model", "solver", "regularizer", "backend"),
     [
         *((model, "cvxpy", "frobenius", None) for model in MODELS),
         (KGL, "cvxpy", "frobenius", "clarabel"),
@@ -479,11 +479,11 @@ def test_log_degree_leaves_no_node_alone(model: type[GraphLearner], missing: flo
     ],
 )
 def test_cvxpy_gives_the_same_graph(
-    model: type[GraphLearner], solver: str, regulariser: str, backend: str | None
+    model: type[GraphLearner], solver: str, regularizer: str, backend: str | None
 ) -> None:
     pytest.importorskip("cvxpy")
     Y, side = signals(0.3), sides(model)
-    settings: dict[str, Any] = {"regulariser": regulariser, "tol": 1e-7}
+    settings: dict[str, Any] = {"regularizer": regularizer, "tol": 1e-7}
     exact = build(model, **settings).fit(Y, **side)
     oracle = build(model, **settings, solver=solver, backend=backend).fit(Y, **side)
     assert oracle.weights_ == pytest.approx(exact.weights_, abs=1e-5)

@@ -49,9 +49,9 @@ def test_the_oracle_takes_the_best_point(metric: str) -> None:
 
 def test_the_oracle_can_compare_graphs_of_any_scale() -> None:
     psi = [0.1, 1.0, 10.0, 100.0]
-    grid = fit_grid(GL, DATA.Y, psi=psi, regulariser="log-degree", barrier=30.0)
-    oracle = select_oracle(grid, DATA.W, "sse", normalise=True)
-    by_hand = [sse_graph(DATA.W, grid.adjacency(k), normalise=True) for k in range(4)]
+    grid = fit_grid(GL, DATA.Y, psi=psi, regularizer="log-degree", barrier=30.0)
+    oracle = select_oracle(grid, DATA.W, "sse", normalize=True)
+    by_hand = [sse_graph(DATA.W, grid.adjacency(k), normalize=True) for k in range(4)]
     assert oracle.values == pytest.approx(np.array(by_hand), abs=1e-12)
     assert oracle.value == min(by_hand)
     raw = select_oracle(grid, DATA.W, "sse")
@@ -324,7 +324,7 @@ def test_bad_targets_are_refused_before_any_fit(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ValueError, match=r"average_degree = 9 is more than the 7 neighbours"):
         select_held_out(KGL, DATA.Y, average_degree=9)
     with pytest.raises(ValueError, match=r"'log-degree' needs psi, .* graph='stability' or"):
-        select_held_out(KGL, DATA.Y, regulariser="log-degree")
+        select_held_out(KGL, DATA.Y, regularizer="log-degree")
 
 
 def test_masked_arrays_are_data_with_gaps() -> None:

@@ -137,7 +137,7 @@ def test_the_order_of_observations_does_not_matter(model: type[GraphLearner]) ->
 SETTINGS: dict[str, Any] = {
     "psi": 0.7,
     "average": True,
-    "regulariser": "log-degree",
+    "regularizer": "log-degree",
     "barrier": 2.0,
     "forbidden_edges": [(0, 1)],
     "edge_penalty": np.ones((6, 6)),

@@ -141,7 +141,7 @@ def dense_objective(
     psi: float,
     *,
     whitened: bool = True,
-    regulariser: str = "frobenius",
+    regularizer: str = "frobenius",
     barrier: float = 1.0,
 ) -> dict[str, float]:
     r"""Return the parts of the paper's objective, written in the coefficients A.
@@ -159,7 +159,7 @@ def dense_objective(
         As in :func:`dense_signals`.
     A : array (n, m)
         Coefficients.
-    psi, regulariser, barrier
+    psi, regularizer, barrier
         As in :func:`cvxpy_graph_step`.
 
     Returns
@@ -172,16 +172,16 @@ def dense_objective(
     n, m = Y.shape
     K_x, K_z, L = _kernel(K_x, m), _kernel(K_z, n), np.asarray(L, dtype=float)
     parts = _signal_parts(Y, seen, K_x, K_z, L, np.asarray(A, dtype=float), lam, rho, whitened)
-    if regulariser == "frobenius":
+    if regularizer == "frobenius":
         parts["graph"] = float(psi * np.linalg.norm(L, "fro") ** 2)
-    elif regulariser == "log-degree":
+    elif regularizer == "log-degree":
         degrees = np.diag(L)
         weights = np.diag(degrees) - L
         parts["graph"] = float(
             psi * np.linalg.norm(weights, "fro") ** 2 - barrier * np.sum(np.log(degrees))
         )
     else:
-        raise ValueError(f"unknown regulariser {regulariser!r}; use 'frobenius' or 'log-degree'")
+        raise ValueError(f"unknown regularizer {regularizer!r}; use 'frobenius' or 'log-degree'")
     return parts
 
 

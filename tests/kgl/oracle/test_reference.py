@@ -110,17 +110,17 @@ def test_extremes_of_psi_have_closed_forms(formulation: str) -> None:
 
 
 @pytest.mark.parametrize("formulation", ["edges", "matrix"])
-@pytest.mark.parametrize("regulariser", ["frobenius", "log-degree"])
-def test_infinite_distance_forbids_an_edge(formulation: str, regulariser: str) -> None:
+@pytest.mark.parametrize("regularizer", ["frobenius", "log-degree"])
+def test_infinite_distance_forbids_an_edge(formulation: str, regularizer: str) -> None:
     m = 8
     Z = distances(m, 3)
-    free = graph_step(Z[None], 1.0, regulariser=regulariser).weights[0]
+    free = graph_step(Z[None], 1.0, regularizer=regularizer).weights[0]
     i, j = np.unravel_index(np.argmax(free), free.shape)
     Z[i, j] = Z[j, i] = np.inf  # the heaviest edge, so that it matters
     found = cvxpy_graph_step(
-        Z[None], 1.0, regulariser=regulariser, formulation=formulation, backend="CLARABEL"
+        Z[None], 1.0, regularizer=regularizer, formulation=formulation, backend="CLARABEL"
     )
-    exact = graph_step(Z[None], 1.0, regulariser=regulariser)
+    exact = graph_step(Z[None], 1.0, regularizer=regularizer)
     assert found.weights[0, i, j] == found.weights[0, j, i] == 0.0
     assert found.scores[0, i, j] == -np.inf
     np.testing.assert_allclose(found.weights, exact.weights, atol=1e-5)
@@ -134,7 +134,7 @@ def test_log_degree_agrees_with_newton(backend: str, tol: float, m: int) -> None
     # CLARABEL stalls at about 1e-5 on some exponential cones; SCS does not on the scaled problem
     psi = 10.0 ** np.arange(-4.0, 5.0)
     Z = np.broadcast_to(distances(m, 4), (len(psi), m, m))
-    options = {"regulariser": "log-degree", "barrier": 0.7}
+    options = {"regularizer": "log-degree", "barrier": 0.7}
     exact = graph_step(Z, psi, **options)  # type: ignore[arg-type]
     found = cvxpy_graph_step(Z, psi, backend=installed(backend), **options)  # type: ignore[arg-type]
     size = exact.weights.max(axis=(1, 2), keepdims=True)
@@ -149,9 +149,9 @@ def test_log_degree_agrees_with_newton(backend: str, tol: float, m: int) -> None
 def test_log_degree_matrix_agrees_with_edges() -> None:
     Z, psi = np.stack([distances(6, s) for s in range(3)]), np.array([0.1, 1.0, 10.0])
     matrix = cvxpy_graph_step(
-        Z, psi, regulariser="log-degree", formulation="matrix", backend="CLARABEL"
+        Z, psi, regularizer="log-degree", formulation="matrix", backend="CLARABEL"
     )
-    edges = cvxpy_graph_step(Z, psi, regulariser="log-degree")
+    edges = cvxpy_graph_step(Z, psi, regularizer="log-degree")
     np.testing.assert_allclose(matrix.weights, edges.weights, atol=1e-4)
 
 
@@ -190,7 +190,7 @@ def test_options_reach_the_backend_and_failure_is_an_error() -> None:
     with pytest.raises(RuntimeError, match="OSQP stopped with status 'user_limit'"):
         cvxpy_graph_step(Z, 1e-3, backend="OSQP", max_iter=1, polishing=False)
     with pytest.raises(RuntimeError, match="OSQP failed"):  # a QP solver has no logarithm
-        cvxpy_graph_step(Z, 1.0, backend="OSQP", regulariser="log-degree")
+        cvxpy_graph_step(Z, 1.0, backend="OSQP", regularizer="log-degree")
 
 
 def test_bad_input_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,15 +199,15 @@ def test_bad_input_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
         cvxpy_graph_step(Z, 1.0, backend="nonesuch")
     with pytest.raises(ValueError, match="unknown formulation 'dual'"):
         cvxpy_graph_step(Z, 1.0, formulation="dual")
-    with pytest.raises(ValueError, match="unknown regulariser 'l1'"):
-        cvxpy_graph_step(Z, 1.0, regulariser="l1")
+    with pytest.raises(ValueError, match="unknown regularizer 'l1'"):
+        cvxpy_graph_step(Z, 1.0, regularizer="l1")
     with pytest.raises(ValueError, match="every pair is forbidden"):
         cvxpy_graph_step(np.full((1, 5, 5), np.inf), 1.0)
     lonely = Z.copy()
     lonely[0, 2] = lonely[0, :, 2] = np.inf
     assert cvxpy_graph_step(lonely, 1.0).weights[0, 2].max() == 0.0
     with pytest.raises(ValueError, match="node 2 has no allowed edge"):
-        cvxpy_graph_step(lonely, 1.0, regulariser="log-degree")
+        cvxpy_graph_step(lonely, 1.0, regularizer="log-degree")
     monkeypatch.setitem(sys.modules, "cvxpy", None)
     with pytest.raises(ImportError, match=r"pip install kernel-graph-learning\[cvxpy\]"):
         cvxpy_graph_step(Z, 1.0)
@@ -225,8 +225,8 @@ def test_problem_is_compiled_once_and_solves_do_not_influence_each_other() -> No
         alone = cvxpy_graph_step(Z[g : g + 1], psi[g], backend="OSQP", **rough)
         np.testing.assert_array_equal(alone.weights[0], together.weights[g])
     assert cvxpy_step._edge_problem.cache_info().misses == 1
-    for regulariser in ("frobenius", "log-degree"):
-        compiled = cvxpy_step._edge_problem(9, regulariser, "SCS")
+    for regularizer in ("frobenius", "log-degree"):
+        compiled = cvxpy_step._edge_problem(9, regularizer, "SCS")
         # CVXPY skips canonicalisation of such problems, and of no others
         assert compiled.problem.is_dcp(dpp=True)
         assert compiled.problem.parameters()
@@ -498,16 +498,16 @@ def test_gradient_descent_is_hopeless_on_the_kernels_it_was_meant_for() -> None:
     assert np.abs(run.signals - expected).max() > 1e-2 * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("regulariser", ["frobenius", "log-degree"])
+@pytest.mark.parametrize("regularizer", ["frobenius", "log-degree"])
 @pytest.mark.parametrize(("model", "masked"), FITTED)
 def test_objective_in_coefficients_equals_the_parts_of_the_alternation(
-    model: str, masked: bool, regulariser: str
+    model: str, masked: bool, regularizer: str
 ) -> None:
     case = Case(model, "invertible", masked=masked)
     lam = np.array([0.01, 0.3]) * case.spec.ridge
     rho, psi = np.array([0.5, 2.0]), np.array([0.2, 0.05])
     options = Options(
-        regulariser=regulariser, barrier=0.6, signals=True, history=True, inner_tol=1e-13
+        regularizer=regularizer, barrier=0.6, signals=True, history=True, inner_tol=1e-13
     )
     run = solve_points(case.data, case.spec, lam, rho, psi, options)
     assert run.history is not None
@@ -529,7 +529,7 @@ def test_objective_in_coefficients_equals_the_parts_of_the_alternation(
             rho[g],
             psi[g],
             whitened=case.spec.whitened,
-            regulariser=regulariser,
+            regularizer=regularizer,
             barrier=0.6,
         )
         assert tuple(parts) == PARTS
@@ -571,8 +571,8 @@ def test_objective_parts_on_a_graph_of_two_nodes() -> None:
     plain = dense_objective(Y, None, None, K_z, L, A, 0.5, 3.0, 0.25, whitened=False)
     # Yhat = (2, 4): fit 1 + 1, ridge .5 * 2 * 5, smoothness 3 * (4 - 2)^2
     assert plain == {"fit": 2.0, "ridge": 5.0, "smoothness": 12.0, "graph": 1.0}
-    white = dense_objective(Y, None, None, K_z, L, A, 0.5, 3.0, 0.25, regulariser="log-degree")
+    white = dense_objective(Y, None, None, K_z, L, A, 0.5, 3.0, 0.25, regularizer="log-degree")
     assert white["smoothness"] == 6.0  # 3 * 2 * (2 - 1)^2
     assert white["graph"] == pytest.approx(0.5)  # psi |W|^2, and log 1 = 0
-    with pytest.raises(ValueError, match="unknown regulariser"):
-        dense_objective(Y, None, None, K_z, L, A, 0.5, 3.0, 0.25, regulariser="l1")
+    with pytest.raises(ValueError, match="unknown regularizer"):
+        dense_objective(Y, None, None, K_z, L, A, 0.5, 3.0, 0.25, regularizer="l1")

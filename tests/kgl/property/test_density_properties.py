@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import REGULARISERS, distances, n_edges, random_mask, signal_data
+from helpers import REGULARIZERS, distances, n_edges, random_mask, signal_data
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -42,31 +42,31 @@ def costs(kind: str, m: int, seed: int) -> Array:
     return Z
 
 
-def by_brute_force(Z: Array, regulariser: str) -> np.ndarray:
+def by_brute_force(Z: Array, regularizer: str) -> np.ndarray:
     """Count edges over a fine grid of psi, from far too small to far too large."""
     typical = np.median(Z[np.isfinite(Z) & (Z > 0)]) if (Z > 0).any() else 1.0
-    power = 1.0 if regulariser == "frobenius" else 2.0
+    power = 1.0 if regularizer == "frobenius" else 2.0
     psi = typical**power * np.logspace(-5, 5, 800)
     batch = np.broadcast_to(Z, (len(psi), *Z.shape))
-    return count_edges(graph_step(batch, psi, regulariser=regulariser).weights)
+    return count_edges(graph_step(batch, psi, regularizer=regularizer).weights)
 
 
-@pytest.mark.parametrize("regulariser", REGULARISERS)
+@pytest.mark.parametrize("regularizer", REGULARIZERS)
 @pytest.mark.parametrize("kind", KINDS)
 @given(m=st.integers(3, 9), seed=seeds, share=st.floats(0, 1))
 def test_a_number_that_some_psi_gives_is_found(
-    regulariser: str, kind: str, m: int, seed: int, share: float
+    regularizer: str, kind: str, m: int, seed: int, share: float
 ) -> None:
     Z = costs(kind, m, seed)
-    if regulariser == "log-degree":  # no node may be cut off
+    if regularizer == "log-degree":  # no node may be cut off
         path = np.arange(m - 1)
         Z[path, path + 1] = Z[path + 1, path] = distances(m, seed)[path, path + 1]
-    possible = np.unique(by_brute_force(Z, regulariser))
+    possible = np.unique(by_brute_force(Z, regularizer))
     target = int(possible[round(share * (len(possible) - 1))])
-    step, psi = density_step(Z[None], UNKNOWN, target, regulariser=regulariser)
+    step, psi = density_step(Z[None], UNKNOWN, target, regularizer=regularizer)
     assert n_edges(step.weights[0]) == target
     # and it is the graph step at the psi that is returned
-    again = graph_step(Z[None], psi, regulariser=regulariser)
+    again = graph_step(Z[None], psi, regularizer=regularizer)
     size = again.weights.max()
     np.testing.assert_allclose(step.weights, again.weights, rtol=0, atol=1e-8 * size)
     assert step.residual[0] < 1e-9
@@ -111,21 +111,21 @@ def test_where_a_search_starts_does_not_matter(
     np.testing.assert_allclose(kept.weights, step.weights, atol=1e-9)
 
 
-@pytest.mark.parametrize("regulariser", REGULARISERS)
+@pytest.mark.parametrize("regularizer", REGULARIZERS)
 @pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
-def test_units_do_not_matter(regulariser: str, unit: float) -> None:
+def test_units_do_not_matter(regularizer: str, unit: float) -> None:
     Z = distances(9)[None]
-    step, psi = density_step(Z, UNKNOWN, 14, regulariser=regulariser)
-    scaled, psi_scaled = density_step(unit * Z, UNKNOWN, 14, regulariser=regulariser)
+    step, psi = density_step(Z, UNKNOWN, 14, regularizer=regularizer)
+    scaled, psi_scaled = density_step(unit * Z, UNKNOWN, 14, regularizer=regularizer)
     assert n_edges(step.weights[0]) == n_edges(scaled.weights[0]) == 14
-    power = 1 if regulariser == "frobenius" else 2
+    power = 1 if regularizer == "frobenius" else 2
     assert psi_scaled[0] == pytest.approx(unit**power * psi[0], rel=1e-6)
 
 
 def test_a_barrier_scales_psi() -> None:
     Z = distances(9)[None]
-    _, psi = density_step(Z, UNKNOWN, 14, regulariser="log-degree")
-    _, other = density_step(Z, UNKNOWN, 14, regulariser="log-degree", barrier=1e6)
+    _, psi = density_step(Z, UNKNOWN, 14, regularizer="log-degree")
+    _, other = density_step(Z, UNKNOWN, 14, regularizer="log-degree", barrier=1e6)
     assert other[0] == pytest.approx(1e-6 * psi[0], rel=1e-6)
 
 
