@@ -310,7 +310,7 @@ def test_positive_infinite_score() -> None:
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        (np.ones((4, 6)), r"shape \(4, 6\); the truth has 3 pairs"),
+        (np.ones((4, 6)), r"shape \(4, 6\); the true graph has 3 pairs"),
         (np.ones(3), r"shape \(3,\)"),
         (np.array([[1.0, 0, 0], [1.0, np.nan, 0]]), "NaN in row 1"),
         (np.array([[1.0, np.inf, 0]]), "infinite"),

@@ -294,7 +294,7 @@ def test_stability_counts_edges_of_the_exact_solver() -> None:
 
 
 def test_a_model_that_takes_gaps_for_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"GL-2step takes held-out .* use KGLN without a kernel"):
+    with pytest.raises(ValueError, match=r"GL-2step treats .* use KGLN without a kernel"):
         select_held_out(GL2Step, DATA.Y)
 
 
