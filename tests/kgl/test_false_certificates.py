@@ -14,7 +14,7 @@ from kgl._types import Array
 from kgl.laplacian import pairwise_sq_distances
 from kgl.models import GraphLearner
 from kgl.solvers.cg import conjugate_gradients
-from kgl.solvers.graph_step import graph_step, warn_if_inexact
+from kgl.solvers.graph_step import graph_step
 from kgl.solvers.interior_point import log_degree_interior_point
 
 # --- log-degree: the certificate is that of the problem that was asked --------------------------
@@ -126,20 +126,6 @@ def test_distances_that_overflow_are_an_error(regularizer: str) -> None:
         pytest.raises(ValueError, match=r"is (inf|nan) .*rescale the data"),
     ):
         kgl.GL(psi=1.0, regularizer=regularizer).fit(1e160 * Y)
-
-
-@pytest.mark.parametrize("residual", [np.nan, np.inf])
-def test_a_residual_that_is_no_number_warns(residual: float) -> None:
-    with pytest.warns(ConvergenceWarning, match=rf"residual of {residual}.*rescale the data"):
-        warn_if_inexact(residual)
-
-
-def test_the_bar_of_the_warning() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warn_if_inexact(9e-9)
-    with pytest.warns(ConvergenceWarning, match=r"residual of 1\.1e-08; distances that span"):
-        warn_if_inexact(1.1e-8)
 
 
 def test_conjugate_gradients_that_overflow_warn() -> None:

@@ -190,44 +190,6 @@ def test_equal_distances_give_the_complete_graph(m: int, psi: float) -> None:
         np.testing.assert_allclose(W, complete(m) / (m - 1), rtol=1e-12, atol=0)
 
 
-@pytest.mark.parametrize("m", [2, 3, 20, 60])
-def test_equal_distances_with_log_degree(m: int) -> None:
-    # all weights equal: (Z + 4 psi w) (m - 1) = 2 barrier / w
-    psi = 10.0 ** np.arange(-3, 4)
-    for value in (0.0, 1.0, 5.0):
-        W = solve(complete(m, value), psi, "log-degree", barrier=2.0).weights
-        w = (np.sqrt(value**2 + 16 * psi * 4 / (m - 1)) - value) / (8 * psi)
-        expected = w[:, None, None] * complete(m)
-        np.testing.assert_allclose(W, expected, rtol=1e-8, atol=0)
-
-
-def test_two_nodes() -> None:
-    for z in (0.0, 1e-12, 1.0, 1e12):
-        Z = complete(2, z)
-        psi = 10.0 ** np.arange(-10, 11)
-        np.testing.assert_allclose(solve(Z, psi).weights, np.broadcast_to(complete(2), (21, 2, 2)))
-    # log-degree: z + 4 psi w = 2 / w
-    W = one(complete(2, 3.0), 2.0, "log-degree")
-    assert W[0, 1] == pytest.approx((-3 + np.sqrt(9 + 64)) / 16, rel=1e-12)
-
-
-@pytest.mark.parametrize("m", [2, 3, 5, 20, 100, 500])
-def test_large_psi_gives_the_complete_graph(m: int) -> None:
-    Z = distances(m)
-    W = one(Z, 1e14 * scale_of(Z))
-    np.testing.assert_allclose(W, complete(m) / (m - 1), rtol=1e-9)
-
-
-@pytest.mark.parametrize("m", [2, 3, 5, 20, 100, 500])
-def test_small_psi_gives_one_edge(m: int) -> None:
-    Z = distances(m)
-    W = one(Z, 1e-12 * scale_of(Z))
-    rows, cols = np.triu_indices(m, 1)
-    nearest = Z[rows, cols].argmin()
-    assert n_edges(W) == 1
-    assert W[rows[nearest], cols[nearest]] == pytest.approx(m / 2, rel=1e-12)
-
-
 @pytest.mark.parametrize("m", [3, 5, 20, 60])
 def test_one_edge_up_to_the_psi_at_which_a_second_enters(m: int) -> None:
     # With the edge (a, b) alone, w = d_a = d_b = m / 2 and t - c_ab = 2 m, so another pair stays
@@ -322,18 +284,6 @@ def test_forbidden_edges_are_left_out(m: int, regularizer: str) -> None:
     assert n_edges(step.weights[-1]) == n_edges(~forbidden & ~np.eye(m, dtype=bool))
 
 
-def test_forbidden_edges_equal_edges_that_cost_too_much() -> None:
-    Z = distances(9)
-    forbidden = np.zeros((9, 9), dtype=bool)
-    forbidden[[0, 2, 1], [5, 7, 8]] = True
-    forbidden |= forbidden.T
-    for psi in (0.1, 1.0, 10.0, 100.0):
-        for regularizer in REGULARIZERS:
-            infinite = one(np.where(forbidden, np.inf, Z), psi, regularizer)
-            dear = one(np.where(forbidden, 1e9, Z), psi, regularizer)
-            np.testing.assert_allclose(infinite, dear, rtol=1e-9, atol=1e-12)
-
-
 def test_a_node_may_lose_all_its_edges() -> None:
     # frobenius: the rest is then the same problem on m - 1 nodes, but with the trace of m.
     Z = distances(6)
@@ -344,31 +294,7 @@ def test_a_node_may_lose_all_its_edges() -> None:
         assert optimality(W, Z, psi).worst <= BAR["frobenius"]
 
 
-def test_log_degree_decouples_over_blocks_that_may_not_meet() -> None:
-    Z = distances(9)
-    Z[:4, 4:] = Z[4:, :4] = np.inf
-    for psi in (0.1, 10.0, 1000.0):
-        W = one(Z, psi, "log-degree")
-        for block in (slice(0, 4), slice(4, 9)):
-            alone = one(Z[block, block], psi, "log-degree")
-            np.testing.assert_allclose(W[block, block], alone, rtol=1e-9, atol=1e-13)
-
-
 # --- the interface ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("regularizer", REGULARIZERS)
-@pytest.mark.parametrize("m", [20, 60])  # either side of the change of linear solver
-def test_batch_equals_one_by_one(m: int, regularizer: str) -> None:
-    psi = scale_of(distances(m)) * 10.0 ** np.linspace(-2, 3, 6)
-    Z = np.stack([distances(m, seed) for seed in range(6)])
-    together = graph_step(Z, psi, regularizer=regularizer)
-    for k in range(6):
-        alone = graph_step(Z[k : k + 1], psi[k], regularizer=regularizer)
-        scale = alone.weights.max()
-        for name in ("weights", "scores"):
-            both = getattr(together, name)[k], getattr(alone, name)[0]
-            np.testing.assert_allclose(*both, rtol=1e-12, atol=1e-12 * scale)
 
 
 @pytest.mark.parametrize("regularizer", REGULARIZERS)
@@ -387,35 +313,6 @@ def test_a_warm_start_changes_the_time_and_not_the_answer(m: int, regularizer: s
         scale = cold.weights.max()
         np.testing.assert_allclose(warm.weights, cold.weights, rtol=1e-9, atol=1e-11 * scale)
         assert warm.residual.max() < 1e-9
-
-
-@pytest.mark.parametrize("regularizer", REGULARIZERS)
-@pytest.mark.parametrize("m", [3, 20, 60])
-def test_graphs_are_symmetric_to_the_last_bit(m: int, regularizer: str) -> None:
-    # An edge that rounding put into one triangle alone would be half an edge.
-    step = solve(distances(m), 10.0 ** np.arange(-2, 3), regularizer)
-    for result in (step.weights, step.scores):
-        np.testing.assert_array_equal(result, result.swapaxes(-1, -2))
-
-
-@pytest.mark.parametrize("regularizer", REGULARIZERS)
-def test_inputs_are_not_changed(regularizer: str) -> None:
-    Z = np.stack([distances(6), distances(6, 1)])
-    np.einsum("gii->gi", Z)[:] = 7.0  # the diagonal is ignored, and left alone
-    psi = np.array([1.0, 2.0])
-    start = graph_step(Z, psi, regularizer=regularizer).dual
-    copies = Z.copy(), psi.copy(), start.copy()
-    step = graph_step(Z, 0.5 * psi, regularizer=regularizer, start=start)
-    for now, then in zip((Z, psi, start), copies, strict=True):
-        np.testing.assert_array_equal(now, then)
-    np.einsum("gii->gi", Z)[:] = 0.0
-    other = graph_step(Z, 0.5 * psi, regularizer=regularizer)
-    np.testing.assert_allclose(step.weights, other.weights, rtol=1e-9, atol=1e-12)
-
-
-def test_unknown_regularizer() -> None:
-    with pytest.raises(ValueError, match=r"unknown regularizer 'l1'; use 'frobenius' or"):
-        graph_step(complete(3)[None], 1.0, regularizer="l1")
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e-3, 1.0, 1e1, 1e2, 1e3, 1e6])

@@ -122,23 +122,6 @@ def test_units_do_not_matter(regularizer: str, unit: float) -> None:
     assert psi_scaled[0] == pytest.approx(unit**power * psi[0], rel=1e-6)
 
 
-def test_a_barrier_scales_psi() -> None:
-    Z = distances(9)[None]
-    _, psi = density_step(Z, UNKNOWN, 14, regularizer="log-degree")
-    _, other = density_step(Z, UNKNOWN, 14, regularizer="log-degree", barrier=1e6)
-    assert other[0] == pytest.approx(1e-6 * psi[0], rel=1e-6)
-
-
-@pytest.mark.parametrize("target", [1, 7, 20, 21])
-@pytest.mark.parametrize("cost", [0.0, 3.0])
-def test_equal_costs_give_the_complete_graph(cost: float, target: int) -> None:
-    Z = adjacency_from_edges(np.full(21, cost))[None]
-    step, psi = density_step(Z, UNKNOWN, target)
-    assert n_edges(step.weights[0]) == 21
-    assert np.isfinite(psi[0])
-    assert psi[0] > 0
-
-
 def test_no_more_edges_than_allowed_pairs() -> None:
     Z = np.full((1, 6, 6), np.inf)
     Z[0, 0, 1] = Z[0, 1, 0] = 1.0
@@ -153,15 +136,6 @@ def test_no_more_edges_than_allowed_pairs() -> None:
     assert n_edges(step.weights[0]) == 2
     assert psi[0] < 1e3
     assert len(calls) < 5  # the target is out of reach, and the search knows
-
-
-@pytest.mark.parametrize("scale", [1.0, 1e6])
-def test_outliers_and_penalties_do_not_hide_the_others(scale: float) -> None:
-    Z = distances(10)
-    Z[0, 1:] = Z[1:, 0] = scale * 1e3
-    for target in (1, 4, 20, 36, 45):
-        step, _ = density_step(Z[None], UNKNOWN, target)
-        assert n_edges(step.weights[0]) == target
 
 
 @given(seed=seeds, exponent=st.floats(-17, -12), target=st.integers(1, 11))
@@ -220,17 +194,6 @@ def test_points_with_a_target_are_fixed_points_at_their_psi(
         k = chunk.where[0]
         np.testing.assert_allclose(chunk.batch.psi[0], found.psi[k], rtol=1e-6)
         np.testing.assert_allclose(chunk.batch.weights[0], found.weights[k], atol=1e-6)
-
-
-@given(seed=seeds, exponent=st.floats(-4, -2), edges=st.integers(2, 20))
-def test_a_weak_coupling_keeps_the_number_of_edges(seed: int, exponent: float, edges: int) -> None:
-    rng = np.random.default_rng(seed)
-    data = signal_data(rng.standard_normal((30, 7)), None, None, None)
-    rho = np.array([10.0**exponent])
-    options = Options(target_edges=edges)
-    found = solve_points(data, MODELS["KGL-N"], np.ones(1), rho, np.zeros(1), options)
-    assert found.converged.all()
-    assert n_edges(found.weights[0]) == edges
 
 
 def test_every_point_may_start_from_a_graph_of_its_own() -> None:
