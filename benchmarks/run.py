@@ -24,9 +24,9 @@ import scipy
 from threadpoolctl import threadpool_limits
 
 import kgl
-from kgl.kernels import kernel_eigen
 from kgl._types import Array
-from kgl.laplacian import (pairwise_sq_distances)
+from kgl.kernels import kernel_eigen
+from kgl.laplacian import pairwise_sq_distances
 from kgl.problem import MODELS, kkt_residual
 from kgl.solvers.alternating import Options, solve_points
 from kgl.solvers.cvxpy_step import cvxpy_graph_step
@@ -286,9 +286,9 @@ def bench_log_degree() -> list[Row]:
         # pygsp2 divides Z by its maximum and sums over ordered pairs, twice our sum over i < j;
         # with a = b = 1 it then has barrier 1 and |w|^2, half of ||W||_F^2, hence psi = 1/2
         cost = 2.0 * Z / Z.max()
-        own = partial(graph_step, cost[None], 0.5, regulariser="log-degree", barrier=1.0)
+        own = partial(graph_step, cost[None], 0.5, regularizer="log-degree", barrier=1.0)
         step = own()
-        certificate = kkt_residual(step.weights[0], cost, 0.5, regulariser="log-degree")
+        certificate = kkt_residual(step.weights[0], cost, 0.5, regularizer="log-degree")
         with np.errstate(all="ignore"):
             peer = partial(graph_log_degree, Z, 1.0, 1.0, verbose=False)
             theirs = peer()

@@ -49,7 +49,7 @@ Report = Callable[[str], None]
 
 _ORDER = {"lam": 0, "rho": 1, "psi": 2, "density": 2}
 _SHOWN = (("aps_weights", "APS", np.max), ("sse", "SSE", np.min), ("nmi", "NMI", np.max))
-_OPTIONS = ("tol", "max_iter", "inner_tol", "regulariser", "barrier")
+_OPTIONS = ("tol", "max_iter", "inner_tol", "regularizer", "barrier")
 
 
 @dataclass

@@ -57,12 +57,12 @@ PARAMETERS = {
         "bool",
         "Whether the smoothness term is averaged over the observations: divided by n.",
     ),
-    "regulariser": (
+    "regularizer": (
         '{"frobenius", "log-degree"}',
         "Penalty on the graph: ``psi ||L||_F^2`` with ``tr L = m``, or ``psi ||W||_F^2 - barrier "
         "sum_i log d_i``, which has no constraint on the trace and leaves no node isolated.",
     ),
-    "barrier": ("float", 'Weight of the logarithm, with ``regulariser="log-degree"``.'),
+    "barrier": ("float", 'Weight of the logarithm, with ``regularizer="log-degree"``.'),
     "allowed_edges": (
         "pairs of node names, bool array (m, m) or networkx graph",
         "The only pairs that may be edges.",

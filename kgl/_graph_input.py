@@ -35,7 +35,7 @@ def _symmetric_edges(W: Array, name: str) -> Array:
 
 
 def as_edges(W: ArrayLike, name: str, n_edges: int | None = None) -> Array:
-    """One graph, matrix or edge vector, as an edge vector (of the size of the truth)."""
+    """One graph, matrix or edge vector, as an edge vector (of the size of the true graph)."""
     W = as_numbers(W, name)
     if W.ndim == 2:
         W = _symmetric_edges(W, name)
@@ -61,7 +61,7 @@ def as_edge_rows(W: ArrayLike, name: str, n_edges: int) -> Array:
         W = _symmetric_edges(W, name)
     if W.ndim != 2 or W.shape[1] != n_edges:
         raise ValueError(
-            f"{name} has shape {W.shape}; the truth has {n_edges} pairs of nodes: pass "
+            f"{name} has shape {W.shape}; the true graph has {n_edges} pairs of nodes: pass "
             f"(N, {n_edges}) edge vectors or (N, m, m) matrices of the same m"
         )
     failed = np.isnan(W).any(axis=1)

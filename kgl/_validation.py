@@ -312,7 +312,7 @@ def check_every_node(allowed: np.ndarray, names: Iterable[Any]) -> None:
         if not row.any():
             raise ValueError(
                 f"node {name!r} has no allowed edge, but the log-degree barrier gives every node "
-                "one; allow an edge or use regulariser='frobenius'"
+                "one; allow an edge or use regularizer='frobenius'"
             )
 
 

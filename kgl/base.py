@@ -41,7 +41,7 @@ from kgl.solvers.signal_step import SignalData
 
 __all__ = ["DEFAULT_DENSITY", "DEFAULT_KERNEL", "GraphLearner"]
 
-REGULARISERS = ("frobenius", "log-degree")
+REGULARIZERS = ("frobenius", "log-degree")
 #: Share of pairs that are edges where neither psi nor a density is given: the paper's graphs.
 DEFAULT_DENSITY = 0.3
 #: Turns covariates into kernels: free of their units, and for unit steps the paper's kernel.
@@ -61,7 +61,7 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
     density: float | None = None
     average_degree: float | None = None
     average: bool = False
-    regulariser: str = "frobenius"
+    regularizer: str = "frobenius"
     barrier: float = 1.0
     allowed_edges: Any = None
     forbidden_edges: Any = None
@@ -162,11 +162,11 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
         return lam, rho
 
     def _check_density_sets_psi(self) -> None:
-        if self.regulariser == "log-degree" and self._spec.fitted:
+        if self.regularizer == "log-degree" and self._spec.fitted:
             raise ValueError(
-                f"{self._spec.name} with regulariser='log-degree' needs psi: smooth signals and "
+                f"{self._spec.name} with regularizer='log-degree' needs psi: smooth signals and "
                 "heavy edges make the barrier as small as one likes, so no density determines "
-                "psi; give psi, or use GL or regulariser='frobenius'"
+                "psi; give psi, or use GL or regularizer='frobenius'"
             )
 
     def _target_edges(self, m: int) -> int:
@@ -193,7 +193,7 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
         self, Y: Any, *, K_x: Any = None, K_z: Any = None, x: Any = None, z: Any = None
     ) -> Prepared:
         """Check everything before any work starts."""
-        check_option("regulariser", self.regulariser, REGULARISERS)
+        check_option("regularizer", self.regularizer, REGULARIZERS)
         check_option("solver", self.solver, SOLVERS)
         whole = isinstance(self.max_iter, Integral) and not isinstance(self.max_iter, bool)
         if not (whole and self.max_iter >= 1):
@@ -225,7 +225,7 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
             values, mask, kernel_eigen(matrix_x, "K_x", m), kernel_eigen(matrix_z, "K_z", n)
         )
         options = Options(
-            regulariser=self.regulariser,
+            regularizer=self.regularizer,
             barrier=check_hyperparameter("barrier", self.barrier),
             smoothness_scale=1.0 / n if check_flag("average", self.average) else 1.0,
             edge_cost=edge_cost_matrix(
@@ -239,7 +239,7 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
             init=self._initial(m),
             solve_graph=graph_solver(self.solver, self.backend),
         )
-        if options.edge_cost is not None and self.regulariser == "log-degree":
+        if options.edge_cost is not None and self.regularizer == "log-degree":
             check_every_node(np.isfinite(options.edge_cost), names)
         informed = {"x": matrix_x is not None, "z": matrix_z is not None}
         return Prepared(
@@ -266,7 +266,7 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
         return L
 
     def _fill(self, values: Array, mask: np.ndarray) -> tuple[Array, np.ndarray | None]:
-        """Leave missing entries out of the fit, or take them for zero, as the model says."""
+        """Leave missing entries out of the fit, or treat them as zero, as the model does."""
         return values, mask if self._spec.masked else None
 
     def _kernel(

@@ -15,7 +15,7 @@ __all__ = ["learn_laplacian"]
 
 
 def learn_laplacian(
-    Z: Any, psi: float, *, regulariser: str = "frobenius", barrier: float = 1.0
+    Z: Any, psi: float, *, regularizer: str = "frobenius", barrier: float = 1.0
 ) -> Array:
     r"""Return the Laplacian that fits pairwise distances best.
 
@@ -23,7 +23,7 @@ def learn_laplacian(
         \min_L \sum_{i<j} Z_{ij} w_{ij} + \psi \|L\|_F^2 \quad
         \text{s.t. } \operatorname{tr} L = m, \; L \text{ a Laplacian with weights } w \ge 0,
 
-    or, with ``regulariser="log-degree"``,
+    or, with ``regularizer="log-degree"``,
     :math:`\min_w \sum_{i<j} Z_{ij} w_{ij} + \psi \|W\|_F^2 - \beta \sum_i \log d_i` without a
     constraint on the trace (Kalofolias, 2016), so that no node is isolated.
 
@@ -33,7 +33,7 @@ def learn_laplacian(
         Symmetric, non-negative distances; the diagonal is ignored. ``inf`` forbids an edge.
     psi : float
         Weight of the norm, positive: small for few edges, large for many.
-    regulariser : {"frobenius", "log-degree"}
+    regularizer : {"frobenius", "log-degree"}
         Which problem.
     barrier : float
         Weight of the log-degree barrier.
@@ -73,13 +73,13 @@ def learn_laplacian(
         )
     if not finite[~np.eye(len(Z), dtype=bool)].any():
         raise ValueError("every pair is forbidden (Z = inf); allow at least one")
-    check_option("regulariser", regulariser, ("frobenius", "log-degree"))
-    if regulariser == "log-degree":
+    check_option("regularizer", regularizer, ("frobenius", "log-degree"))
+    if regularizer == "log-degree":
         check_every_node(finite, range(len(Z)))
     step = graph_step(
         0.5 * (Z + Z.T)[None],
         check_hyperparameter("psi", psi),
-        regulariser=regulariser,
+        regularizer=regularizer,
         barrier=check_hyperparameter("barrier", barrier),
     )
     warn_if_inexact(float(step.residual[0]))

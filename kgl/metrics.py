@@ -117,13 +117,13 @@ def _average_precision(truth: NDArray[np.bool_], scores: Array) -> Array:
     return np.asarray(np.minimum(1.0, (gained * precision).sum(axis=1) / truth.sum()))
 
 
-def _sse_rows(truth: Array, rows: Array, normalise: bool, name: str) -> Array:
+def _sse_rows(truth: Array, rows: Array, normalize: bool, name: str) -> Array:
     if not (np.isfinite(truth).all() and np.isfinite(rows).all()):
         raise ValueError(f"W_true or {name} contains infinite weights; pass weights, not scores")
     norm = float((truth**2).sum())
     if norm == 0.0:
         raise ValueError("W_true has no edge, so SSE_G divides by zero; pass a graph")
-    if normalise:
+    if normalize:
         totals = rows.sum(axis=1, keepdims=True)
         if (totals < 0).any():
             raise ValueError(
@@ -135,32 +135,32 @@ def _sse_rows(truth: Array, rows: Array, normalise: bool, name: str) -> Array:
     return np.asarray(((rows - truth) ** 2).sum(axis=1) / norm)
 
 
-def sse_graph(W_true: ArrayLike, W_est: ArrayLike, *, normalise: bool = False) -> float:
+def sse_graph(W_true: ArrayLike, W_est: ArrayLike, *, normalize: bool = False) -> float:
     """Normalised squared error of the weights, ``||W_est - W_0||_F^2 / ||W_0||_F^2``.
 
-    It is 0 for the truth and 1 for the empty graph.
+    It is 0 for the true graph and 1 for the empty graph.
 
     Parameters
     ----------
     W_true, W_est : array_like
         True and estimated graph, ``m x m`` or edge vectors.
-    normalise : bool, default False
-        Rescale the estimate to the total weight of the truth first; no need where both hold
+    normalize : bool, default False
+        Rescale the estimate to the total weight of the true graph first; no need where both hold
         ``tr(L) = m``. An empty estimate stays empty.
 
     Examples
     --------
     >>> sse_graph([3, 4, 0], [3, 0, 0])  # 16 / 25
     0.64
-    >>> sse_graph([3, 4, 0], [6, 8, 0], normalise=True)
+    >>> sse_graph([3, 4, 0], [6, 8, 0], normalize=True)
     0.0
     """
     truth = as_edges(W_true, "W_true")
     rows = as_edges(W_est, "W_est", truth.size)[None]
-    return float(_sse_rows(truth, rows, normalise, "W_est")[0])
+    return float(_sse_rows(truth, rows, normalize, "W_est")[0])
 
 
-def sse_many(W_true: ArrayLike, weights: ArrayLike, *, normalise: bool = False) -> Array:
+def sse_many(W_true: ArrayLike, weights: ArrayLike, *, normalize: bool = False) -> Array:
     """`sse_graph` of many estimates, ``(N, E)`` or ``(N, m, m)``, of one graph.
 
     Examples
@@ -170,7 +170,7 @@ def sse_many(W_true: ArrayLike, weights: ArrayLike, *, normalise: bool = False) 
     """
     truth = as_edges(W_true, "W_true")
     rows = as_edge_rows(weights, "weights", truth.size)
-    return _sse_rows(truth, rows, normalise, "weights")
+    return _sse_rows(truth, rows, normalize, "weights")
 
 
 def density(W: ArrayLike, *, threshold: float = THRESHOLD) -> float:

@@ -80,7 +80,7 @@ class GL2Step(GraphLearner):
         min  ||Y - Yhat||_F^2 + rho tr(Yhat L Yhat') + psi ||L||_F^2
         over Yhat and Laplacians L with tr L = m
 
-    Missing entries are taken for zero, as in the paper; KGLN without a kernel is the counterpart
+    Missing entries are treated as zero, as in the paper; KGLN without a kernel is the counterpart
     that leaves them out.
 
     Examples

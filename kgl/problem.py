@@ -86,7 +86,7 @@ MODELS = {
 
 
 def graph_penalty(
-    W: Array, psi: Array, regulariser: str = "frobenius", barrier: float = 1.0
+    W: Array, psi: Array, regularizer: str = "frobenius", barrier: float = 1.0
 ) -> Array:
     r"""Return :math:`\Omega` for a batch of graphs ``(G, m, m)``.
 
@@ -95,14 +95,14 @@ def graph_penalty(
     """
     degrees = W.sum(axis=-1)
     squares = np.einsum("gij,gij->g", W, W)
-    if regulariser == "frobenius":
+    if regularizer == "frobenius":
         return np.asarray(psi * (squares + np.einsum("gi,gi->g", degrees, degrees)))
     with np.errstate(divide="ignore"):
         return np.asarray(psi * squares - barrier * np.log(degrees).sum(axis=-1))
 
 
 def kkt_residual(
-    W: Array, Z: Array, psi: float, *, regulariser: str = "frobenius", barrier: float = 1.0
+    W: Array, Z: Array, psi: float, *, regularizer: str = "frobenius", barrier: float = 1.0
 ) -> float:
     r"""Relative violation of the optimality conditions by one graph, from the primal side alone.
 
@@ -133,14 +133,14 @@ def kkt_residual(
         violations.append(np.abs(w[~allowed]).max())
     w, z, rows, cols = w[allowed], z[allowed], rows[allowed], cols[allowed]
     scale = max(2.0 * float(w.max()), float(degrees.max()), np.finfo(float).tiny)
-    if regulariser == "frobenius":
+    if regularizer == "frobenius":
         # A common shift of z only moves t; taking it off first avoids cancellation at small psi.
         gradient = (z - z.min()) / (2.0 * psi) + 2.0 * w + degrees[rows] + degrees[cols]
         on = w > 1e-9 * w.max()
         t = float(np.average(gradient[on], weights=w[on])) if on.any() else float(gradient.min())
         slack = gradient - t
         violations.append(abs(float(degrees.sum()) - m) / m * scale)
-    elif regulariser == "log-degree":
+    elif regularizer == "log-degree":
         if degrees.min() <= 0.0:
             return float("inf")
         u = barrier / (2.0 * psi * degrees)
@@ -151,6 +151,6 @@ def kkt_residual(
         gaps = np.abs(np.minimum(share, slack))
         return float(max(gaps.max(), max(violations) / scale))
     else:
-        raise ValueError(f"unknown regulariser {regulariser!r}; use 'frobenius' or 'log-degree'")
+        raise ValueError(f"unknown regularizer {regularizer!r}; use 'frobenius' or 'log-degree'")
     violations.append(np.abs(np.minimum(2.0 * w, slack)).max())
     return float(max(violations)) / scale

@@ -105,7 +105,7 @@ def stochastic_block_model(
 
     Notes
     -----
-    The paper gives neither number. Two blocks are the plainest reading. Ratio 5 (at ``m = 20``
+    The paper gives neither number. Two blocks are the plainest choice. Ratio 5 (at ``m = 20``
     and density 0.3: ``p_in = 0.52``, ``p_out = 0.10``) has clear communities, yet about ten links
     across them, so that the graph hardly ever falls apart. Alternatives: 2 blocks with ratio 10
     (0.57, 0.06), 4 blocks with ratio 5 (0.81, 0.16), 4 blocks with ratio 3 (0.63, 0.21).

@@ -1,7 +1,7 @@
-"""Choosing hyperparameters: by the truth (the paper's oracle), or without one.
+"""Choosing hyperparameters: by the ground truth (oracle-tuned, as in the paper), or without it.
 
 The oracle takes the grid point with the best score *against the true graph*. It is what the
-paper reports, it is optimistic, and it is impossible on real data. Without a truth,
+paper reports, it is optimistic, and it is impossible on real data. Without ground truth,
 :func:`select_held_out` hides observed entries, picks the (lam, rho) that predict them best, and
 sets psi, on which predictions hardly depend, by a target density or by the stability of edges.
 """
@@ -28,7 +28,7 @@ __all__ = ["HeldOut", "Oracle", "hold_out", "select_held_out", "select_oracle"]
 
 @dataclass(frozen=True)
 class Oracle:
-    """The best point of a grid against the truth.
+    """The best point of a grid against the ground truth.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Oracle:
     params : dict
         Hyperparameters there.
     value : float
-        The best value of the metric: an optimistic one, since the truth chose it.
+        The best value of the metric: an optimistic one, since the ground truth selected it.
     values : array (N,)
         The metric at every point.
     """
@@ -49,7 +49,7 @@ class Oracle:
 
 
 def select_oracle(
-    grid: GridResult, W_true: Array, metric: str = "aps", *, normalise: bool = False
+    grid: GridResult, W_true: Array, metric: str = "aps", *, normalize: bool = False
 ) -> Oracle:
     """Pick the grid point with the best metric against the true graph.
 
@@ -62,8 +62,8 @@ def select_oracle(
     metric : {"aps", "aps_scores", "sse"}
         Average precision of the weights (highest), of the untied scores (highest), or the
         normalised squared error of the weights (lowest).
-    normalise : bool
-        With "sse": scale each graph to the total weight of the truth first, as graphs of the
+    normalize : bool
+        With "sse": scale each graph to the total weight of the true graph first, as graphs of the
         log-degree penalty need; average precision does not depend on the scale.
 
     Returns
@@ -74,7 +74,7 @@ def select_oracle(
     if grid.weights is None or grid.scores is None:
         raise ValueError("the grid has no weights; call fit_grid with keep=True")
     if metric == "sse":
-        values = sse_many(W_true, grid.weights, normalise=normalise)
+        values = sse_many(W_true, grid.weights, normalize=normalize)
         index = int(np.argmin(values))
     else:
         untied = metric == "aps_scores"
@@ -89,7 +89,7 @@ def select_oracle(
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A choice made without a truth.
+    """A choice made without ground truth.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ def select_held_out(
     ----------
     model, Y, K_x, K_z, x, z, lam, rho, **options
         As for :func:`kgl.fit_grid`. The model must predict entries that it leaves out of the fit:
-        GL predicts nothing and GL2Step takes them for zero, so both are refused.
+        GL predicts nothing and GL2Step treats them as zero, so both are refused.
     psi : sequence of float, optional
         Values to cross with the others. With ``graph="density"`` none are needed: the errors of
         (lam, rho) are then those of graphs with the wanted density. Where psi is given all the
@@ -236,9 +236,9 @@ def _check_held_out(
         raise ValueError(
             f"{given[0]} goes with graph='density', but graph = {graph!r} sets psi; leave one out"
         )
-    if graph == "density" and options.get("regulariser") == "log-degree":
+    if graph == "density" and options.get("regularizer") == "log-degree":
         raise ValueError(
-            "regulariser='log-degree' needs psi, which no density determines; choose psi by "
+            "regularizer='log-degree' needs psi, which no density determines; choose psi by "
             "graph='stability' or graph='mse'"
         )
 

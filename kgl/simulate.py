@@ -1,12 +1,12 @@
 """Synthetic data of the paper: random graphs, smooth signals, noise and missing entries.
 
 The paper (Synthetic Experiments, General Settings) leaves several choices open. Each is a named
-parameter here, with the reading we take as its default:
+parameter here, with the specification that is its default:
 
 =======================  ========================  ==============================================
 choice                   default                   alternatives
 =======================  ========================  ==============================================
-``alpha`` of ``K_x``     100                       any other; 1000 is the next best reading
+``alpha`` of ``K_x``     100                       any other; 1000 is the next best
 SBM                      2 blocks, ratio 5         ``blocks``, ``ratio``
 BA attachment            nearest to the density    ``attachment``
 median heuristic         ``"median_distance"``     ``"median_sq"``, ``"median_sq_half"``, a number
@@ -100,9 +100,9 @@ def time_kernel(n: int, bandwidth: str | float = "median_distance") -> Array:
 
     Notes
     -----
-    The paper says "median heuristic". Read as the median of squared differences, 100 time stamps
+    The paper has a "median heuristic". Read as the median of squared differences, 100 time stamps
     leave about 8 usable directions and no model recovers the graph from them, so the default is
-    the reading that agrees with the paper's results.
+    the specification that agrees with the paper's results.
     """
     if n < 1:
         raise ValueError(f"n={n}; pass at least one observation")
@@ -263,7 +263,7 @@ class SyntheticData:
         True weights, ``sum(W) = m``, and Laplacian.
     K_x : ndarray of shape (m, m)
         Node kernel ``(I + alpha L)^-1``. A function of the true graph: a model that is given it
-        has been told part of the answer.
+        is given part of the answer.
     K_z : ndarray of shape (n, n) or None
         Observation kernel; None for independent observations.
     signals : ndarray of shape (n, m)

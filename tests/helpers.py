@@ -8,10 +8,10 @@ import numpy as np
 
 from kgl.kernels import KernelEigen, kernel_eigen
 from kgl._types import Array
-from kgl.laplacian import (pairwise_sq_distances)
+from kgl.laplacian import pairwise_sq_distances
 from kgl.solvers.signal_step import SignalData
 
-REGULARISERS = ("frobenius", "log-degree")
+REGULARIZERS = ("frobenius", "log-degree")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Optimality:
 
 
 def optimality(
-    W: Array, Z: Array, psi: float, *, regulariser: str = "frobenius", barrier: float = 1.0
+    W: Array, Z: Array, psi: float, *, regularizer: str = "frobenius", barrier: float = 1.0
 ) -> Optimality:
     """Judge a graph by the textbook conditions, with no help from any solver.
 
@@ -61,14 +61,14 @@ def optimality(
     feasibility = max(0.0, *faults) / largest
     w, z, rows, cols = w[allowed], z[allowed], rows[allowed], cols[allowed]
     on = w > 0
-    if regulariser == "frobenius":
+    if regularizer == "frobenius":
         feasibility = max(feasibility, abs(np.trace(np.diag(degrees)) - m) / m)
         gradient = (z - z.min()) / (2 * psi) + 2 * w + degrees[rows] + degrees[cols]
         multiplier = np.full_like(gradient, gradient[w.argmax()])
         terms = multiplier
         gap = abs(w @ gradient - m / 2 * gradient.min()) / (m / 2 * multiplier[0])
     else:
-        assert regulariser == "log-degree"
+        assert regularizer == "log-degree"
         if degrees.min() <= 0:  # outside the domain of the barrier
             return Optimality(np.inf, np.inf, np.inf, np.inf)
         potential = barrier / (2 * psi * degrees)

@@ -11,7 +11,6 @@ import pytest
 
 import kgl
 from kgl._docstrings import ATTRIBUTES, PARAMETERS
-from kgl.models import DEFAULT_KERNEL, GraphLearner
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -119,34 +118,13 @@ def test_api_lists_every_public_name(module):
     assert not missing
 
 
-SIGNATURES = re.findall(r"^- `([\w.]+)\((.*)\)`:", API, re.MULTILINE)
-
-
-def resolve(path: str) -> object:
-    head, *rest = path.split(".")
-    found = {"kgl": kgl, "model": kgl.KGL, "grid": kgl.GridResult}[head]
-    for name in rest:
-        if inspect.ismodule(found) and not hasattr(found, name):
-            importlib.import_module(f"{found.__name__}.{name}")
-        found = getattr(found, name)
-    return found
-
-
-@pytest.mark.parametrize(("path", "written"), SIGNATURES, ids=[path for path, _ in SIGNATURES])
-def test_api_signatures(path, written):
-    """Names, order, kinds and defaults are those of the code; ``**shared`` stands for the rest."""
-    scope = {**vars(kgl.kernels), "DEFAULT_KERNEL": DEFAULT_KERNEL}
-    exec(f"def stated({written}): pass", scope)
-
-    def parameters(function):
-        found = inspect.signature(function).parameters.values()
-        return [(p.name, p.kind, p.default) for p in found if p.name != "self"]
-
-    actual, stated = parameters(resolve(path)), parameters(scope["stated"])
-    if stated and stated[-1][0] == "shared":
-        shared = {f.name for f in fields(GraphLearner)}
-        stated, actual = stated[:-1], [p for p in actual if p[0] not in shared]
-    assert stated == actual
+def test_api_lists_no_name_that_is_gone():
+    for path in re.findall(r"^- `kgl\.([\w.]+)`", API, re.MULTILINE):
+        found = kgl
+        for name in path.split("."):
+            if inspect.ismodule(found) and not hasattr(found, name):
+                importlib.import_module(f"{found.__name__}.{name}")
+            found = getattr(found, name)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

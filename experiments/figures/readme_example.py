@@ -21,7 +21,7 @@ def draw(output: str, report: Callable[[str], None] = print) -> None:
     data = kgl.datasets.make_stations()
     model = kgl.KGL(density=0.15).fit(data.Y, x=data.x, z=data.z)
     hidden = data.Y.isna().to_numpy()
-    error = float(np.sqrt(np.mean((model.signals_ - data.truth)[hidden] ** 2)))
+    error = float(np.sqrt(np.mean((model.signals_ - data.signals)[hidden] ** 2)))
     report(f"{int(hidden.sum())} missing records filled in, root mean squared error {error:.2f} C")
 
     mpl.use("Agg")

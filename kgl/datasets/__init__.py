@@ -4,7 +4,7 @@
 stations) and `load_sushi` (ratings of 32 sushis) read the two real data sets of the paper. No
 data come with kgl: files are looked for in a few places, downloaded if need be, and used only if
 their sha256 is right (`find`); ``data/README.md`` has sources, terms and how to place files by
-hand. Where the files are not to be had, `simulate_swiss` and `simulate_sushi` make stand-ins of
+hand. Where the files are unavailable, `simulate_swiss` and `simulate_sushi` make stand-ins of
 the same form, labelled as such.
 """
 

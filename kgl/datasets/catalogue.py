@@ -23,7 +23,7 @@ class CorruptDownloadError(CorruptDataError):
 
 
 class DataUnavailableError(FileNotFoundError):
-    """The files of a data set are not to be had."""
+    """The files of a data set are unavailable."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class DataSet:
     archive: DataFile | None = None
 
     def source(self, file: DataFile) -> str:
-        """Say where a file is to be had."""
+        """Return where a file comes from."""
         if file.url or self.archive is None:
             return file.url
         return f"{self.archive.name}, {self.archive.url}"

@@ -35,7 +35,7 @@ def _fetch(file: DataFile) -> bytes:
 
     logger = pooch.get_logger()
     with TemporaryDirectory(prefix="kgl-") as scratch:
-        logger.addFilter(warns)  # it would tell of a path in the scratch directory
+        logger.addFilter(warns)  # it would name a path in the scratch directory
         try:
             path = pooch.retrieve(
                 file.url,

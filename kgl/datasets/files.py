@@ -128,7 +128,7 @@ def find(name: str, *, download: bool = True) -> Path | None:
     Returns
     -------
     Path or None
-        None if the files are not to be had: not on this machine, and no download.
+        None if the files are unavailable: not on this machine, and no download.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def find(name: str, *, download: bool = True) -> Path | None:
 
 
 def real_or_none(name: str, source: str) -> Path | None:
-    """Return the directory of the real data, or None for the stand-in, as ``source`` says.
+    """Return the directory of the real data, or None for the stand-in, as ``source`` asks.
 
     To be called by the loaders themselves: the warning points at the line that called them.
     """

@@ -23,7 +23,7 @@ def load_swiss(*, source: str = "auto") -> swiss.Swiss:
     ----------
     source : {"auto", "real", "simulated"}
         ``"real"`` finds or downloads the files, see `find`, and raises `DataUnavailableError` where
-        they are not to be had; ``"auto"`` warns then and returns the stand-in; ``"simulated"`` is
+        they are unavailable; ``"auto"`` warns then and returns the stand-in; ``"simulated"`` is
         the stand-in, ``simulate_swiss()``.
 
     Returns
@@ -63,7 +63,7 @@ def load_sushi(*, source: str = "auto", min_rated: int = 8) -> sushi.Sushi:
     ----------
     source : {"auto", "real", "simulated"}
         ``"real"`` finds or downloads the files, see `find`, and raises `DataUnavailableError` where
-        they are not to be had; ``"auto"`` warns then and returns the stand-in; ``"simulated"`` is
+        they are unavailable; ``"auto"`` warns then and returns the stand-in; ``"simulated"`` is
         the stand-in, ``simulate_sushi()``.
     min_rated : int, default 8
         Keep the reviewers who rated at least as many of the 32, from 0 (all 5000, two of whom

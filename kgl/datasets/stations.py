@@ -33,14 +33,14 @@ class Stations:
         Position (``east``, ``north``) and ``altitude``, all in kilometres.
     z : DataFrame (hours, 1)
         ``hour`` of the record.
-    truth : array (hours, stations)
+    signals : array (hours, stations)
         The noise-free values, without gaps.
     """
 
     Y: pd.DataFrame
     x: pd.DataFrame
     z: pd.DataFrame
-    truth: np.ndarray
+    signals: np.ndarray
 
 
 def _scatter(m: int, rng: np.random.Generator) -> np.ndarray:
@@ -90,7 +90,7 @@ def make_stations(m: int = 24, n: int = 72, *, missing: float = 0.2, seed: int =
     hours = np.arange(n, dtype=float)
     K_x = RBF(gamma=1.0)(np.column_stack([east / 30, north / 30, altitude / 0.5]))
     K_z = RBF(gamma=1.0 / 18.0)(hours)
-    truth, Y = smooth_signals(
+    signals, Y = smooth_signals(
         4.0 * K_x,
         K_z,
         stream(seed, "stations", "signals", m, n),
@@ -103,5 +103,5 @@ def make_stations(m: int = 24, n: int = 72, *, missing: float = 0.2, seed: int =
         Y=pd.DataFrame(np.where(mask, Y, np.nan), index=index, columns=x.index).round(2),
         x=x,
         z=pd.DataFrame({"hour": hours}, index=index),
-        truth=truth,
+        signals=signals,
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -82,25 +81,12 @@ def assemble(
 # ------------------------------------------------------------------------------------ files
 
 
-def read_temperature(path: Path, stations: int = 89) -> tuple[Array, Array, Array]:
+def read_temperature(path: Path) -> tuple[Array, Array, Array]:
     """Read temperatures (stations x 12), altitudes and positions from the MATLAB file."""
-    loadmat: Any = import_optional("scipy.io", "data", "load_swiss").loadmat
-    content = loadmat(path)
-    wanted = {"temp_records": 12, "altitude": 1, "coordinates": 2}
-    arrays = []
-    for name, columns in wanted.items():
-        if name not in content:
-            raise ValueError(f"{path} has no variable {name}; it is not the expected file")
-        # altitudes are stored as uint16, in which differences would wrap around
-        array = np.asarray(content[name], dtype=float)
-        if array.shape != (stations, columns):
-            raise ValueError(f"{name} in {path} is {array.shape}, expected {(stations, columns)}")
-        bad = np.argwhere(~np.isfinite(array))
-        if len(bad):
-            i, j = bad[0]
-            raise ValueError(f"{name}[{i}, {j}] in {path} is {array[i, j]}, expected a number")
-        arrays.append(array)
-    temperature, altitude, places = arrays
+    content = import_optional("scipy.io", "data", "load_swiss").loadmat(path)
+    # altitudes are stored as uint16, in which differences would wrap around
+    names = ("temp_records", "altitude", "coordinates")
+    temperature, altitude, places = (np.asarray(content[name], dtype=float) for name in names)
     return temperature, altitude[:, 0], places
 
 
@@ -129,26 +115,12 @@ def to_wgs84(east: Array, north: Array) -> Array:
 
 def read_stations(path: Path) -> tuple[list[str], Array]:
     """Read names and positions (latitude, longitude) of stations from MeteoSwiss's table."""
-    names: list[str] = []
-    metres: list[tuple[float, float]] = []
-    columns = 0  # there are lines of text above the header
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
-        fields = line.rstrip("\r").split("\t")
-        if fields[0] == "Station":
-            columns = len(fields)
-        elif columns and fields != [""]:
-            place = re.fullmatch(r"(\d{5,6}) / (\d{5,6})", "".join(fields[2:3]))
-            if place is None or len(fields) != columns:
-                raise ValueError(
-                    f"{path}, line {number}: expected {columns} columns, the third like "
-                    f"'600000 / 200000', got {line!r:.80}"
-                )
-            names.append(fields[0])
-            metres.append((float(place[1]), float(place[2])))
-    if not names:
-        raise ValueError(f"{path} has no line that begins with 'Station', or none after it")
-    east, north = np.array(metres).T
-    return names, to_wgs84(east, north)
+    lines = path.read_text(encoding="utf-8").split("\n")
+    rows = [line.rstrip("\r").split("\t") for line in lines if line.strip()]
+    header = [row[0] for row in rows].index("Station")  # there are lines of text above it
+    stations = rows[header + 1 :]
+    east, north = np.array([row[2].split(" / ") for row in stations], dtype=float).T
+    return [row[0] for row in stations], to_wgs84(east, north)
 
 
 def match_names(places: Array, names: list[str], known: Array) -> list[str]:

@@ -20,7 +20,7 @@ array([1.   , 0.607, 0.011])
 
 from kgl.kernels.base import FittedKernel, Kernel
 from kgl.kernels.graph import LaplacianKernel
-from kgl.kernels.matrices import KernelEigen, check_kernel, kernel_eigen, nearest_psd, normalise
+from kgl.kernels.matrices import KernelEigen, check_kernel, kernel_eigen, nearest_psd, normalize
 from kgl.kernels.mixed import Mixed
 from kgl.kernels.names import KERNELS, as_kernel
 from kgl.kernels.numeric import BANDWIDTH_RULES, RBF, FunctionKernel, Linear, Precomputed
@@ -41,5 +41,5 @@ __all__ = [
     "check_kernel",
     "kernel_eigen",
     "nearest_psd",
-    "normalise",
+    "normalize",
 ]

@@ -23,7 +23,7 @@ _CATEGORICAL_DTYPES = ("object", "categor", "bool", "str", "enum")
 
 
 def is_number(value: Any) -> bool:
-    """Tell numbers from text and truth values."""
+    """Whether a value is a number, not text or a bool."""
     return hasattr(value, "__float__") and not isinstance(value, (str, bytes, bool, np.bool_))
 
 

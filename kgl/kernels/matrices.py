@@ -130,8 +130,8 @@ def check_cross(K_new: Any, n_train: int, remedy: str) -> Array:
 class KernelEigen:
     """Eigendecomposition ``K = vectors diag(values) vectors'`` over the range of K.
 
-    `values` (r,) are descending and > 0. `is_identity` says
-    whether K is exactly the identity (no side information), where solvers take a shortcut.
+    `values` (r,) are descending and > 0. `is_identity` marks that K is exactly the identity (no
+    side information), where solvers take a shortcut.
     """
 
     values: Array
@@ -203,10 +203,10 @@ def nearest_psd(K: Any) -> Array:
     return rebuild(np.maximum(values, 0.0), vectors)
 
 
-def normalise(K: Any) -> Array:
+def normalize(K: Any) -> Array:
     """Cosine normalisation ``K_ij / sqrt(K_ii K_jj)``: a unit diagonal, and still semi-definite.
 
-    >>> normalise([[4.0, 1.0], [1.0, 1.0]])
+    >>> normalize([[4.0, 1.0], [1.0, 1.0]])
     array([[1. , 0.5],
            [0.5, 1. ]])
     """

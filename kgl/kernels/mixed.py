@@ -29,7 +29,7 @@ class Mixed(Kernel):
         combine="product":   K = k(u, u') * prod_c o_c(v, v')
         combine="mean":      K = (p k(u, u') + sum_c o_c(v, v')) / (p + q)
 
-    The product says "alike in everything"; the mean says "alike in something", the milder choice
+    The product means "alike in everything", the mean "alike in something", the milder choice
     when there are many categorical columns.
 
     Parameters

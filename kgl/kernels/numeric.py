@@ -86,9 +86,9 @@ class RBF(Kernel):
 
     Notes
     -----
-    The paper says only "median heuristic". Read literally (``"median_sq"``), the kernel over 100
+    The paper has only "median heuristic". Read literally (``"median_sq"``), the kernel over 100
     time stamps has about eight usable directions and no model recovers a graph from it;
-    ``gamma = 1 / median(d)`` is the reading that reproduces the paper's numbers. That default
+    ``gamma = 1 / median(d)`` is the specification that reproduces the paper's numbers. That default
     **depends on the unit** of the covariates: altitudes in metres give a kernel close to the
     identity, altitudes in kilometres a wide one. ``"median_sq"`` is free of units; so is any rule
     with ``scale="standard"``.

@@ -40,7 +40,7 @@ class Options:
 
     Attributes
     ----------
-    regulariser : {"frobenius", "log-degree"}
+    regularizer : {"frobenius", "log-degree"}
         Penalty on the graph.
     barrier : float
         Weight of the log-degree barrier.
@@ -65,7 +65,7 @@ class Options:
         is then only where the search starts (zero where nothing is known).
     """
 
-    regulariser: str = "frobenius"
+    regularizer: str = "frobenius"
     barrier: float = 1.0
     smoothness_scale: float = 1.0
     edge_cost: Array | None = None
@@ -121,7 +121,7 @@ def _graph_distances(Z: Array, rho: Array, edge_cost: Array | None) -> Array:
 
 
 def _graph_part(W: Array, psi: Array, options: Options) -> Array:
-    part = graph_penalty(W, psi, options.regulariser, options.barrier)
+    part = graph_penalty(W, psi, options.regularizer, options.barrier)
     if options.edge_cost is not None:
         finite = np.where(np.isfinite(options.edge_cost), options.edge_cost, 0.0)
         part = part + 0.5 * np.einsum("gij,ij->g", W, finite)
@@ -132,7 +132,7 @@ def _solve_graph(
     Z: Array, psi: Array, target: np.ndarray | None, start: Array | None, options: Options
 ) -> tuple[GraphStep, Array]:
     """Return the graphs of a batch, and their psi: the one given unless there is a target."""
-    penalty: dict[str, Any] = {"regulariser": options.regulariser, "barrier": options.barrier}
+    penalty: dict[str, Any] = {"regularizer": options.regularizer, "barrier": options.barrier}
     if target is None:
         return options.solve_graph(Z, psi, start=start, **penalty), psi
     return density_step(Z, psi, target, start=start, solve=options.solve_graph, **penalty)

@@ -48,7 +48,7 @@ def conjugate_gradients(
         r = rhs - product(x)
     p = r / diagonal
     size = dot(r, p)
-    lost = 0  # points whose residual is no longer a number: not to be taken for solved
+    lost = 0  # points whose residual is no longer a number: not to be counted as solved
     for _ in range(max_iter):
         going = size > goal
         n_going = int(np.count_nonzero(going))

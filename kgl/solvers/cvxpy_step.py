@@ -65,7 +65,7 @@ def _import_cvxpy() -> Any:
     return cvxpy
 
 
-def _choose_backend(cp: Any, backend: str | None, formulation: str, regulariser: str) -> str | None:
+def _choose_backend(cp: Any, backend: str | None, formulation: str, regularizer: str) -> str | None:
     """Return an installed solver, or None for CVXPY's own choice with its own settings."""
     installed = list(cp.installed_solvers())
     if backend is not None:
@@ -77,14 +77,14 @@ def _choose_backend(cp: Any, backend: str | None, formulation: str, regulariser:
         return backend.upper()
     if formulation == "matrix":
         return None
-    return next((name for name in _PREFERRED[regulariser] if name in installed), None)
+    return next((name for name in _PREFERRED[regularizer] if name in installed), None)
 
 
 def _run(cp: Any, problem: Any, backend: str | None, settings: dict[str, Any]) -> int:
     """Solve a CVXPY problem and return the number of iterations."""
     try:
         with warnings.catch_warnings():
-            # "Solution may be inaccurate": the residual we return says how inaccurate.
+            # "Solution may be inaccurate": the residual that is returned measures it.
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
             # A warm start would make the answer depend on what was solved before.
             problem.solve(solver=backend, warm_start=False, **settings)
@@ -112,7 +112,7 @@ class _EdgeProblem:
 
 
 @lru_cache(maxsize=8)
-def _edge_problem(m: int, regulariser: str, backend: str | None) -> _EdgeProblem:
+def _edge_problem(m: int, regularizer: str, backend: str | None) -> _EdgeProblem:
     r"""Compile the graph step on ``m`` nodes, with psi and the barrier scaled into c and q.
 
     .. math::
@@ -132,7 +132,7 @@ def _edge_problem(m: int, regulariser: str, backend: str | None) -> _EdgeProblem
     )
     w = cp.Variable(n_edges, nonneg=True)
     cost = cp.Parameter(n_edges)
-    if regulariser == "frobenius":
+    if regularizer == "frobenius":
         objective = cost @ w + cp.sum_squares(w) + 0.5 * cp.sum_squares(S @ w)
         return _EdgeProblem(cp.Problem(cp.Minimize(objective), [cp.sum(w) == m / 2]), w, cost)
     curvature = cp.Parameter(nonneg=True)
@@ -144,7 +144,7 @@ def _solve_edges(
     cp: Any,
     c: Array,
     m: int,
-    regulariser: str,
+    regularizer: str,
     ratio: float,
     backend: str | None,
     options: dict[str, Any],
@@ -154,11 +154,11 @@ def _solve_edges(
     Costs from which on an edge is certain to have no weight are cut off: it changes no solution,
     and keeps the problem well scaled however small psi is. A forbidden edge is one of them.
     """
-    compiled = _edge_problem(m, regulariser, backend)
+    compiled = _edge_problem(m, regularizer, backend)
     rows, cols = np.triu_indices(m, 1)
     unit = 1.0
     with compiled.lock:
-        if regulariser == "frobenius":
+        if regularizer == "frobenius":
             # For the cheapest edge t - c_min <= 2 w + d_i + d_j <= 3 w + m/2 <= 2m, so an edge
             # that costs more than c_min + 2m has t - c - d_i - d_j < 0.
             compiled.cost.value = np.minimum(c - c.min(), 4.0 * m)
@@ -188,7 +188,7 @@ def _solve_matrix(
     z: Array,
     m: int,
     psi: float,
-    regulariser: str,
+    regularizer: str,
     barrier: float,
     backend: str | None,
     options: dict[str, Any],
@@ -202,7 +202,7 @@ def _solve_matrix(
     constraints = [cp.sum(L, axis=1) == 0, entries <= 0]
     if not allowed.all():
         constraints.append(entries[np.flatnonzero(~allowed)] == 0)
-    if regulariser == "frobenius":
+    if regularizer == "frobenius":
         penalty = psi * cp.sum_squares(L)
         constraints.append(cp.trace(L) == m)
     else:
@@ -212,10 +212,10 @@ def _solve_matrix(
     return -np.asarray(L.value, dtype=float)[upper], n_steps
 
 
-def _multipliers(W: Array, cost: Array, regulariser: str, ratio: float) -> tuple[Array, Array]:
+def _multipliers(W: Array, cost: Array, regularizer: str, ratio: float) -> tuple[Array, Array]:
     """Return the dual variables and the node potentials u that belong to a graph."""
     degrees = W.sum(axis=1)
-    if regulariser == "log-degree":
+    if regularizer == "log-degree":
         # a degree that the solver left at zero has no multiplier
         with np.errstate(divide="ignore"):
             u = ratio / degrees
@@ -233,7 +233,7 @@ def cvxpy_graph_step(
     Z: Array,
     psi: Array | float,
     *,
-    regulariser: str = "frobenius",
+    regularizer: str = "frobenius",
     barrier: float = 1.0,
     start: Array | None = None,
     formulation: str = "edges",
@@ -255,7 +255,7 @@ def cvxpy_graph_step(
         Symmetric distances; ``inf`` forbids an edge; the diagonal is ignored.
     psi : float or array (G,)
         Weight of the norm, positive.
-    regulariser : {"frobenius", "log-degree"}
+    regularizer : {"frobenius", "log-degree"}
         Which of the two problems.
     barrier : float
         ``beta``, the weight of the log-degree barrier.
@@ -289,16 +289,16 @@ def cvxpy_graph_step(
     Raises
     ------
     ValueError
-        If the backend, formulation or regulariser is unknown, or no graph is feasible.
+        If the backend, formulation or regularizer is unknown, or no graph is feasible.
     RuntimeError
         If the backend fails. A solution that it calls inaccurate is returned: see ``residual``.
     """
-    if regulariser not in _PREFERRED:
-        raise ValueError(f"unknown regulariser {regulariser!r}; use 'frobenius' or 'log-degree'")
+    if regularizer not in _PREFERRED:
+        raise ValueError(f"unknown regularizer {regularizer!r}; use 'frobenius' or 'log-degree'")
     if formulation not in ("edges", "matrix"):
         raise ValueError(f"unknown formulation {formulation!r}; use 'edges' or 'matrix'")
     cp = _import_cvxpy()
-    backend = _choose_backend(cp, backend, formulation, regulariser)
+    backend = _choose_backend(cp, backend, formulation, regularizer)
     if not own_settings:
         solver_options = {**BACKEND_SETTINGS.get(backend or "", {}), **solver_options}
     Z = np.asarray(Z, dtype=float)
@@ -310,36 +310,36 @@ def cvxpy_graph_step(
     for g in range(n_problems):
         p = float(psis[g])
         z = Z[g, rows, cols]
-        _require_feasible(z, m, regulariser)
+        _require_feasible(z, m, regularizer)
         # only differences of costs matter to the problem with a fixed trace
-        base = z.min() if regulariser == "frobenius" else 0.0
+        base = z.min() if regularizer == "frobenius" else 0.0
         c, ratio = (z - base) / (2.0 * p), barrier / (2.0 * p)
         if formulation == "edges":
-            w, n_steps[g] = _solve_edges(cp, c, m, regulariser, ratio, backend, solver_options)
+            w, n_steps[g] = _solve_edges(cp, c, m, regularizer, ratio, backend, solver_options)
         else:
             w, n_steps[g] = _solve_matrix(
-                cp, z, m, p, regulariser, barrier, backend, solver_options
+                cp, z, m, p, regularizer, barrier, backend, solver_options
             )
         W = adjacency_from_edges(np.where(np.isfinite(z), np.maximum(w, 0.0), 0.0))
         cost = _spread(c)
-        dual, u = _multipliers(W, cost, regulariser, ratio)
+        dual, u = _multipliers(W, cost, regularizer, ratio)
         weights.append(W)
         slack = u[:, None] + u[None, :] - np.where(np.isfinite(cost), cost, 0.0)
         scores.append(np.where(np.isfinite(cost), 0.5 * slack, -np.inf))
         duals.append(dual)
-        residual[g] = kkt_residual(W, Z[g], p, regulariser=regulariser, barrier=barrier)
+        residual[g] = kkt_residual(W, Z[g], p, regularizer=regularizer, barrier=barrier)
     return GraphStep(np.stack(weights), np.stack(scores), np.stack(duals), residual, n_steps)
 
 
-def _require_feasible(z: Array, m: int, regulariser: str) -> None:
+def _require_feasible(z: Array, m: int, regularizer: str) -> None:
     if np.isnan(z).any():
         raise ValueError("Z has NaN entries; use inf for a pair that must not be linked")
     allowed = np.isfinite(z)
     if not allowed.any():
         raise ValueError("every pair is forbidden (Z = inf); allow at least one")
     lonely = np.flatnonzero(adjacency_from_edges(allowed).sum(axis=1) == 0)
-    if regulariser == "log-degree" and len(lonely):
+    if regularizer == "log-degree" and len(lonely):
         raise ValueError(
             f"node {lonely[0]} has no allowed edge, but the log-degree barrier gives every node "
-            "one; allow an edge or use regulariser='frobenius'"
+            "one; allow an edge or use regularizer='frobenius'"
         )

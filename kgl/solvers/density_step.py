@@ -53,7 +53,7 @@ def density_step(
     *,
     start: Array | None = None,
     solve: Callable[..., GraphStep] = graph_step,
-    regulariser: str = "frobenius",
+    regularizer: str = "frobenius",
     barrier: float = 1.0,
 ) -> tuple[GraphStep, Array]:
     """Solve graph steps whose psi gives ``target`` edges, or as near as it gets.
@@ -70,7 +70,7 @@ def density_step(
         ``dual`` of an earlier result for similar problems.
     solve : callable
         The graph step: one whose zeros are zeros, since edges are counted.
-    regulariser, barrier
+    regularizer, barrier
         As for the graph step.
 
     Returns
@@ -86,12 +86,12 @@ def density_step(
     m = Z.shape[-1]
     costs = np.sort(Z[(slice(None), *np.triu_indices(m, 1))], axis=1)
     wanted = np.minimum(target, np.isfinite(costs).sum(axis=1))
-    guess, floor = _first_guess(costs, wanted, m, None if regulariser == "frobenius" else barrier)
+    guess, floor = _first_guess(costs, wanted, m, None if regularizer == "frobenius" else barrier)
     duals = {} if start is None else dict(enumerate(start))
 
     def step(which: np.ndarray, psi: Array) -> GraphStep:
         warm = np.stack([duals[k] for k in which]) if duals else None
-        found = solve(Z[which], psi, start=warm, regulariser=regulariser, barrier=barrier)
+        found = solve(Z[which], psi, start=warm, regularizer=regularizer, barrier=barrier)
         duals.update(zip(which, found.dual, strict=True))
         return found
 
@@ -206,7 +206,7 @@ class _Ends:
     ) -> Array:
         """Return where to look next: between the ends where there are two, further out otherwise.
 
-        Inside a bracket the number of edges is taken for linear, but for every third step and for
+        Inside a bracket the number of edges is treated as linear, but for every third step and for
         long searches, which halve it: a jump in the number would keep one end where it is.
         """
         low, high = self.low[running], self.high[running]

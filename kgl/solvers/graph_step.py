@@ -26,7 +26,7 @@ about ``m`` unknowns. The function is piecewise quadratic (plus a logarithm): on
 are right the next step is exact, and the answer is good to rounding. All problems of a grid are
 solved at once: every array has a leading batch axis.
 
-The score ``s / 2`` is defined for every pair: it equals the weight of an edge and says how far a
+The score ``s / 2`` is defined for every pair: it equals the weight of an edge and shows how far a
 missing edge was from entering, so it orders edges without ties. Forbidden pairs have
 ``Z = inf`` and score ``-inf``.
 """
@@ -136,7 +136,7 @@ def graph_step(
     Z: Array,
     psi: Array | float,
     *,
-    regulariser: str = "frobenius",
+    regularizer: str = "frobenius",
     barrier: float = 1.0,
     start: Array | None = None,
     tol: float = 1e-13,
@@ -150,7 +150,7 @@ def graph_step(
         Symmetric distances; ``inf`` forbids an edge; the diagonal is ignored.
     psi : float or array (G,)
         Weight of the Frobenius norm, positive.
-    regulariser : {"frobenius", "log-degree"}
+    regularizer : {"frobenius", "log-degree"}
         Which of the two problems of the module's docstring.
     barrier : float
         ``beta``, the weight of the log-degree barrier.
@@ -169,7 +169,7 @@ def graph_step(
     n_problems, m, _ = Z.shape
     half_inverse = np.broadcast_to(0.5 / np.asarray(psi, dtype=float), (n_problems,))
     nodes = np.arange(m)
-    if regulariser == "frobenius":
+    if regularizer == "frobenius":
         # Adding a constant to all costs only moves t. Subtracting the smallest first keeps the
         # active costs of the order of the weights, however small psi is.
         cost = Z.copy()
@@ -183,6 +183,6 @@ def graph_step(
         point, residual, n_steps = newton(frobenius, dual, tol, max_steps)
         scores = 0.5 * point.slack
         return GraphStep(np.maximum(scores, 0.0), scores, point.dual, residual, n_steps)
-    if regulariser != "log-degree":
-        raise ValueError(f"unknown regulariser {regulariser!r}; use 'frobenius' or 'log-degree'")
+    if regularizer != "log-degree":
+        raise ValueError(f"unknown regularizer {regularizer!r}; use 'frobenius' or 'log-degree'")
     return log_degree_step(Z, 1.0 * half_inverse, barrier, start, tol, max_steps)

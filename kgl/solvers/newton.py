@@ -76,7 +76,7 @@ class DualPoint:
 
 
 class DualProblem(Protocol):
-    """What the Newton driver needs of a regulariser."""
+    """What the Newton driver needs of a regularizer."""
 
     cost: Array
 

@@ -195,7 +195,7 @@ def _warn_hopeless(ratio: float) -> None:
 
 
 def _merge(first: np.ndarray, one: SignalSolution, other: SignalSolution) -> SignalSolution:
-    """Join two parts of a batch; ``first`` says which points are those of ``one``."""
+    """Join two parts of a batch; ``first`` marks the points of ``one``."""
 
     def join(a: Array | None, b: Array | None) -> Array | None:
         if b is None:

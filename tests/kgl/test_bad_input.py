@@ -111,33 +111,6 @@ def test_a_kernel_that_is_not_psd(name: str, size: int) -> None:
         assert KGL(psi=1.0).fit(signals(), **{name: better}).converged_
 
 
-@pytest.mark.parametrize(("name", "size"), [("K_x", M), ("K_z", N)])
-def test_a_kernel_that_is_not_symmetric_or_not_finite(name: str, size: int) -> None:
-    K = kernel(size)
-    K[1, 3] += 0.5
-    message = rf"{name} is not symmetric: {name}\[1, 3\].*pass \({name} \+ {name}\.T\) / 2"
-    with pytest.raises(ValueError, match=message):
-        KGL(psi=1.0).fit(signals(), **{name: K})
-    K = kernel(size)
-    K[2, 2] = np.nan
-    with pytest.raises(ValueError, match=rf"{name} is not finite: {name}\[2, 2\] = nan; look for"):
-        KGL(psi=1.0).fit(signals(), **{name: K})
-
-
-def test_unknown_kernels_and_bandwidths() -> None:
-    z = np.arange(float(N))
-    message = r"unknown kernel 'gaussian'.*choose one of .*'linear'.*'rbf'"
-    with pytest.raises(ValueError, match=message):
-        KGLO(psi=1.0, kernel_z="gaussian").fit(signals(), z=z)
-    message = r"unknown bandwidth rule 'silverman'.*choose one of 'median_distance'"
-    with pytest.raises(ValueError, match=message):
-        KGLO(psi=1.0, kernel_z=kernels.RBF(bandwidth="silverman")).fit(signals(), z=z)
-    with pytest.raises(TypeError, match=r"a kernel is a name.*got int"):
-        KGLO(psi=1.0, kernel_z=3).fit(signals(), z=z)
-    with pytest.raises(ValueError, match=r"nan in row 4.*drop the row"):
-        KGLO(psi=1.0).fit(signals(), z=np.where(z == 4, np.nan, z))
-
-
 # ------------------------------------------------------------------------------------------- data
 
 
@@ -164,13 +137,6 @@ def test_data_that_cannot_be_used(model: type[GraphLearner], Y: Any, message: st
         model(psi=1.0).fit(Y)
     with pytest.raises(ValueError, match=message):
         fit_grid(model, Y)
-
-
-def test_the_count_of_what_is_wrong_with_the_data() -> None:
-    with pytest.raises(ValueError, match=r"2 infinite value\(s\)"):
-        GL(psi=1.0).fit(with_entry([1, 2], [0, 0], np.inf))
-    with pytest.raises(ValueError, match=r"3 such row\(s\)"):
-        GL(psi=1.0).fit(with_entry([1, 2, 5], slice(None), np.nan))
 
 
 @every_model
@@ -226,21 +192,10 @@ def test_what_is_no_number(name: str, value: Any) -> None:
         KGL(**{"psi": 1.0, name: value}).fit(signals())
 
 
-def test_none_is_no_number() -> None:
-    with pytest.raises(TypeError, match=r"lam must be one number, got None; pass a number"):
-        KGL(lam=None, psi=1.0).fit(signals())
-
-
 @pytest.mark.parametrize("value", [0, -3, 2.5, "many", None])
 def test_iterations_are_counted_from_one(value: Any) -> None:
     with pytest.raises(ValueError, match=rf"max_iter = {value!r} must be a whole number of at lea"):
         KGL(psi=1.0, max_iter=value).fit(signals())
-
-
-def test_numbers_of_numpy_are_numbers() -> None:
-    fit = KGL(psi=np.float32(1.0), lam=np.int64(1), rho=np.array(0.5), max_iter=np.int64(50))
-    plain = KGL(psi=1.0, lam=1.0, rho=0.5, max_iter=50).fit(signals())
-    assert np.array_equal(fit.fit(signals()).weights_, plain.weights_)
 
 
 @pytest.mark.parametrize("value", [0.0, -0.1, 1.5, np.nan])
@@ -289,7 +244,7 @@ def test_a_grid_takes_psi_or_densities(model: type[GraphLearner]) -> None:
         fit_grid(model, signals(), density=[])
     if model is not GL:
         with pytest.raises(ValueError, match=r"log-degree' needs psi.*give psi"):
-            fit_grid(model, signals(), density=0.3, regulariser="log-degree")
+            fit_grid(model, signals(), density=0.3, regularizer="log-degree")
 
 
 def test_two_targets_contradict_each_other() -> None:
@@ -306,7 +261,7 @@ def test_two_targets_contradict_each_other() -> None:
     ("settings", "message"),
     [
         ({"solver": "scs"}, r"unknown solver 'scs'; choose one of 'newton', 'cvxpy'"),
-        ({"regulariser": "lasso"}, r"unknown regulariser 'lasso'; choose one of 'frobenius', 'log"),
+        ({"regularizer": "lasso"}, r"unknown regularizer 'lasso'; choose one of 'frobenius', 'log"),
         (
             {"backend": "OSQP"},
             r"backend = 'OSQP' names a CVXPY solver; it goes with solver='cvxpy'",
@@ -318,17 +273,6 @@ def test_unknown_names(model: type[GraphLearner], settings: dict[str, Any], mess
         model(psi=1.0, **settings).fit(signals())
     with pytest.raises(ValueError, match=message):
         fit_grid(model, signals(), **settings)
-
-
-def test_more_unknown_names() -> None:
-    with pytest.raises(ValueError, match=r"unknown missing 'drop'; choose one of 'zero', 'pairwi"):
-        GL(psi=1.0, missing="drop").fit(signals())
-    with pytest.raises(ValueError, match=r"unknown regulariser 'l1'; choose one of 'frobenius'"):
-        learn_laplacian(kernel(3), 1.0, regulariser="l1")
-    with pytest.raises(ValueError, match=r"unknown graph 'best'; choose one of 'density', 'stabil"):
-        kgl.select_held_out(KGL, signals(), graph="best")
-    with pytest.raises(ValueError, match=r"unknown metric 'f1'; choose one of 'aps'"):
-        kgl.select_oracle(fit_grid(GL, signals(), psi=[1.0]), kernel(M), metric="f1")
 
 
 def test_unknown_backend() -> None:
@@ -387,8 +331,8 @@ EVERY = [(i, j) for i in range(M) for j in range(i)]
             r"edge_penalty is not symmetric; use \(P \+ P\.T\) / 2",
         ),
         (
-            {"forbidden_edges": OTHERS, "regulariser": "log-degree"},
-            r"node 0 has no allowed edge, but the log-degree barrier .*use regulariser='frobenius'",
+            {"forbidden_edges": OTHERS, "regularizer": "log-degree"},
+            r"node 0 has no allowed edge, but the log-degree barrier .*use regularizer='frobenius'",
         ),
     ],
 )
@@ -407,7 +351,7 @@ def test_nodes_are_named_in_messages() -> None:
         GL(psi=1.0, forbidden_edges=[(0, 1)]).fit(frame)
     lonely = [("rome", other) for other in frame.columns[1:]]
     with pytest.raises(ValueError, match=r"node 'rome' has no allowed edge"):
-        GL(psi=1.0, forbidden_edges=lonely, regulariser="log-degree").fit(frame)
+        GL(psi=1.0, forbidden_edges=lonely, regularizer="log-degree").fit(frame)
 
 
 @pytest.mark.parametrize(
@@ -451,9 +395,9 @@ def test_learn_laplacian_with_a_node_that_the_barrier_cannot_reach() -> None:
     Z = np.ones((3, 3))
     Z[0, 1:] = Z[1:, 0] = np.inf
     with pytest.raises(
-        ValueError, match=r"node 0 has no allowed edge.*use regulariser='frobenius'"
+        ValueError, match=r"node 0 has no allowed edge.*use regularizer='frobenius'"
     ):
-        learn_laplacian(Z, psi=1.0, regulariser="log-degree")
+        learn_laplacian(Z, psi=1.0, regularizer="log-degree")
     assert learn_laplacian(Z, psi=1.0)[0, 0] == 0.0
 
 

@@ -19,7 +19,6 @@ from kgl.datasets import (
     load_swiss,
     simulate_sushi,
     simulate_swiss,
-    sushi,
     swiss,
 )
 
@@ -59,14 +58,6 @@ def made_up(nothing, monkeypatch):
         write(nothing / "data" / name, contents)
     monkeypatch.setenv("KGL_DATA_DIR", str(nothing / "data"))
     return nothing / "data"
-
-
-def with_line(path, number, line):
-    """Replace one line of a file, numbered from 1."""
-    lines = path.read_text(encoding="utf-8").split("\n")
-    lines[number - 1] = line
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
 
 
 # ------------------------------------------------------------------------------------ source
@@ -279,64 +270,6 @@ def test_swiss_names_are_never_guessed():
         swiss.match_names(known + np.array([[0.0, 0.0], [0.1, 0.0]]), ["a", "b"], known)
 
 
-def mat(path, **changes):
-    import scipy.io
-
-    content = {
-        "temp_records": np.ones((3, 12)),
-        "altitude": np.array([[1], [2], [3]], dtype=np.uint16),
-        "coordinates": np.ones((3, 2)),
-    }
-    content |= changes
-    scipy.io.savemat(path, {name: value for name, value in content.items() if value is not None})
-    return path
-
-
-def test_a_small_matlab_file(tmp_path):
-    temperature, altitude, places = swiss.read_temperature(mat(tmp_path / "a.mat"), stations=3)
-    assert (temperature.shape, places.shape) == ((3, 12), (3, 2))
-    assert (altitude[0] - altitude[2], altitude.dtype) == (-2.0, float)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"altitude": None}, r"a\.mat has no variable altitude"),
-        (
-            {"temp_records": np.ones((12, 3))},
-            r"temp_records in .* is \(12, 3\), expected \(3, 12\)",
-        ),
-        ({"coordinates": np.full((3, 2), np.nan)}, r"coordinates\[0, 0\] in .* is nan"),
-    ],
-)
-def test_a_matlab_file_that_is_wrong(tmp_path, changes, message):
-    with pytest.raises(ValueError, match=message):
-        swiss.read_temperature(mat(tmp_path / "a.mat", **changes), stations=3)
-
-
-def test_a_matlab_file_of_another_number_of_stations(tmp_path):
-    with pytest.raises(ValueError, match=r"expected \(89, 12\)"):
-        swiss.read_temperature(mat(tmp_path / "a.mat"))
-
-
-@pytest.mark.parametrize(
-    "line", ["Ort\t500", "Ort\t500\there\tp\t1\t2", "Ort\t1\t2 / 3\tp\t1\t2\t3"]
-)
-def test_a_table_of_stations_that_is_wrong(tmp_path, line):
-    path = tmp_path / "table.txt"
-    path.write_bytes(swiss_files(5)["nvrep_np8110_tre200m0_e.txt"])
-    assert len(swiss.read_stations(path)[0]) == 6
-    with pytest.raises(ValueError, match=r"table\.txt, line 5: expected 6 columns"):
-        swiss.read_stations(with_line(path, 5, line))
-
-
-def test_a_table_without_stations(tmp_path):
-    path = tmp_path / "table.txt"
-    path.write_text("something else\n")
-    with pytest.raises(ValueError, match="no line that begins with 'Station'"):
-        swiss.read_stations(path)
-
-
 # ------------------------------------------------------------------------------------ sushi
 
 
@@ -373,29 +306,6 @@ def test_min_rated_nests():
     assert everybody.x.equals(some.x)
 
 
-@pytest.fixture
-def small(tmp_path):
-    """Small files: two items, three people."""
-    contents = {
-        "items": "0\tone\t1\t0\t1\t1.5\t2.0\t1.25\t0.5\n1\ttwo\t0\t1\t11\t0\t3\t1\t1\n",
-        "people": "7\t0\t5\t165\t46\t10\t1\t0\t0\t0\t1\n" * 3,
-        "scores": "-1 4\n0 -1\n-1 -1\n",
-    }
-    for name, text in contents.items():
-        (tmp_path / name).write_text(text)
-    return tmp_path
-
-
-def test_small_files(small):
-    names, attributes = sushi.read_items(small / "items")
-    assert names == ["one", "two"]
-    assert attributes.tolist() == [[1, 0, 1, 1.5, 2, 1.25, 0.5], [0, 1, 11, 0, 3, 1, 1]]
-    assert sushi.read_reviewers(small / "people").shape == (3, 10)
-    scores = sushi.read_scores(small / "scores")
-    expected = [[np.nan, 5.0], [1.0, np.nan], [np.nan, np.nan]]
-    assert np.array_equal(scores, expected, equal_nan=True)
-
-
 # ------------------------------------------------------------------------------------ stand-ins
 
 
@@ -416,18 +326,6 @@ def test_simulated_swiss(seed):
     assert data.simulated
 
 
-def test_the_simulated_field_is_smooth_over_space():
-    """What altitude leaves unexplained is alike at stations that are near each other."""
-    data = simulate_swiss()
-    X = np.column_stack([np.ones(89), data.x["altitude"]])
-    rest = data.temperature.T - X @ np.linalg.lstsq(X, data.temperature.T, rcond=None)[0]
-    km = data.x[["latitude", "longitude"]].to_numpy() * (111.2, 76.1)
-    distance = np.linalg.norm(km[:, None] - km, axis=2)
-    alike = np.corrcoef(rest)
-    near = (distance < 35) & (distance > 0)
-    assert alike[near].mean() > alike[distance > 120].mean() + 0.3
-
-
 @pytest.mark.parametrize("seed", [0, 1])
 def test_simulated_sushi(seed):
     for k, (reviewers, sparsity) in SPARSITY.items():
@@ -443,17 +341,6 @@ def test_simulated_sushi(seed):
     assert len(shares) == 5
     assert shares.between(0.03, 0.45).all()
     assert data.z["seconds"].between(165, 877).all()
-
-
-def test_groups_show_in_the_simulated_ratings_and_overlap_in_the_attributes():
-    data = simulate_sushi(min_rated=0)
-    alike = data.ratings.corr(min_periods=30).to_numpy()
-    group = data.groups.to_numpy()
-    same = (group[:, None] == group) & ~np.eye(32, dtype=bool)
-    assert np.nanmean(alike[same]) > np.nanmean(alike[group[:, None] != group]) + 0.2
-    spans = data.x.groupby(data.groups, observed=True)["price"].agg(["min", "max"])
-    assert spans["min"].max() < spans["max"].max()
-    assert (spans["min"].iloc[:3].max() < spans["max"].iloc[:3]).all()
 
 
 @pytest.mark.parametrize("make", [simulate_swiss, simulate_sushi])
@@ -485,57 +372,9 @@ def test_real_swiss(at_hand):
 
 
 @real
-def test_real_swiss_against_a_table_made_independently(at_hand):
-    path = Path(REAL) / "swiss" / "swiss89.csv"
-    if not path.is_file():
-        pytest.skip("there is no swiss89.csv to compare with")
-    table = pd.read_csv(path, index_col="station")
-    data = load_swiss(source="real")
-    assert list(data.x.index) == list(table.index)
-    assert np.array_equal(data.temperature, table[MONTHS].T)
-    assert np.array_equal(data.x["altitude"], table["altitude_m"])
-    places = data.x[["latitude", "longitude"]]
-    np.testing.assert_allclose(places, table[["lat", "lon"]], atol=1e-6)
-
-
-@real
 def test_real_sushi(at_hand):
     for k, (reviewers, sparsity) in SPARSITY.items():
         data = load_sushi(source="real", min_rated=k)
         assert len(data.ratings) == reviewers
         assert 100 * data.sparsity == pytest.approx(sparsity, abs=0.06)
         check_sushi(data)
-
-
-@real
-def test_real_sushi_items(at_hand):
-    data = load_sushi(source="real")
-    assert not data.simulated
-    first = data.groups.drop_duplicates()  # the first item of each group
-    assert dict(zip(first, first.index, strict=True)) == {
-        "red-meat": "maguro",
-        "clam": "hotategai",
-        "blue-skinned": "hamachi",
-        "vegetable": "kappa_maki",
-        "roe": "ikura",
-    }
-    assert (data.x["style"] == "maki").sum() == 5
-
-
-@real
-def test_real_sushi_counts(at_hand):
-    """Scores and features as often as the description of the data says."""
-    folder = files.find("sushi")
-    scores = sushi.read_scores(folder / "sushi3b.5000.10.score")
-    counts = [(scores == k).sum() for k in range(1, 6)]
-    assert counts == [3998, 4585, 11311, 11339, 18767]
-    assert (np.isfinite(scores).sum(axis=1) == 10).all()
-    z = load_sushi(source="real", min_rated=0).z
-    assert z["gender"].value_counts(sort=False).tolist() == [2373, 2627]
-    assert z["age"].value_counts().sort_index().tolist() == [315, 1396, 1930, 970, 308, 81]
-    assert z["moved"].value_counts(sort=False).tolist() == [3208, 1792]
-    assert z["eastwest_now"].value_counts(sort=False).tolist() == [3448, 1552]
-    assert (z["seconds"].min(), z["seconds"].max()) == (165, 877)
-    for when in ("young", "now"):
-        west = z[f"region_{when}"].astype(int) > 5
-        assert ((z[f"eastwest_{when}"] == "west") == west).all()

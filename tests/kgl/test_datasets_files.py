@@ -1,6 +1,5 @@
 """Finding, verifying and downloading data files; all files are made up, no network is needed."""
 
-import logging
 import os
 import re
 import sys
@@ -102,10 +101,6 @@ def test_outside_of_a_repository_the_cache_is_used(server, home, monkeypatch):
     monkeypatch.setattr(files, "_checkout", lambda: None)
     assert find("swiss") == home / "cache/swiss"
     assert everything(home) == {f"cache/swiss/{name}": SWISS[name] for name in SWISS}
-
-
-def test_the_repository_is_this_one():
-    assert files._checkout() == ROOT
 
 
 def test_an_installed_copy_is_no_repository(tmp_path, monkeypatch):
@@ -281,42 +276,6 @@ def test_download_of_single_files(server, home):
     assert (folder / MAT).stat().st_mode & 0o777 == 0o666 & ~umask()
 
 
-def test_a_download_is_quiet(server, home, capfd):
-    """No progress bar, and no message that names a scratch directory."""
-    import pooch
-
-    records = []
-    handler = logging.Handler()
-    handler.emit = records.append
-    pooch.get_logger().addHandler(handler)
-    try:
-        assert find("swiss") is not None
-        pooch.get_logger().info("heard again")
-    finally:
-        pooch.get_logger().removeHandler(handler)
-    assert [record.getMessage() for record in records] == ["heard again"]
-    assert "swiss" not in "".join(capfd.readouterr())
-
-
-def test_required_files_are_placed_last(server, home, monkeypatch):
-    """A job that looks in between must not take the data for ones without names."""
-    order = []
-    place = verify.place
-    for module in (download, verify):
-        monkeypatch.setattr(module, "place", lambda *args: (order.append(args[1]), place(*args)))
-    find("swiss")
-    find("sushi")
-    # the archive first: with it, any of the others can be missing
-    assert order == [TABLE, MAT, ZIP, *SUSHI]
-
-
-@pytest.mark.parametrize("url", ["http://", "http://[", "nonsense"])
-def test_an_address_that_is_none(home, monkeypatch, url):
-    monkeypatch.setitem(files.DATA_SETS, "swiss", described("swiss", SWISS, url))
-    assert find("swiss") is None
-    assert "the download failed (" in explain("swiss")
-
-
 def umask():
     mask = os.umask(0)
     os.umask(mask)
@@ -373,14 +332,6 @@ def test_a_download_that_breaks_off_is_refused(server, home, name, file):
     assert everything(home) == {}
 
 
-def test_a_file_that_the_server_has_not(server, home):
-    del server.contents[MAT], server.contents[ZIP]
-    for name in ("swiss", "sushi"):
-        assert find(name) is None
-        assert "the download failed (HTTPError: 404" in explain(name)
-    assert everything(home) == {}
-
-
 def test_a_server_that_is_down(home, monkeypatch):
     with serving({}) as running:
         use(monkeypatch, running.url)
@@ -407,12 +358,6 @@ def test_names_that_cannot_be_had_are_done_without(server, home):
     with pytest.warns(UserWarning, match=r"could not be downloaded \(HTTPError: 404"):
         assert find("swiss") == home / "repo/data/raw/swiss"
     assert list(everything(home)) == [f"repo/data/raw/swiss/{MAT}"]
-
-
-def test_a_directory_that_cannot_be_made(server, home):
-    write(home, {"repo": b"a file where the directory should be"})
-    assert find("swiss") is None
-    assert "the download failed (" in explain("swiss")
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_from_one_edge_to_all(model: type[GraphLearner], edges: int) -> None:
 @pytest.mark.parametrize("barrier", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("edges", [9, 20, 36])
 def test_log_degree_on_given_distances(barrier: float, edges: int) -> None:
-    settings: dict[str, Any] = {"regulariser": "log-degree", "barrier": barrier}
+    settings: dict[str, Any] = {"regularizer": "log-degree", "barrier": barrier}
     found = GL(density=edges / 36, **settings).fit(Y)
     assert n_edges(found.weights_) == edges
     assert found.weights_.sum(axis=1).min() > 0

@@ -20,7 +20,7 @@ from kgl.kernels import (
     check_kernel,
     kernel_eigen,
     nearest_psd,
-    normalise,
+    normalize,
 )
 
 # ------------------------------------------------------------------- check_kernel, kernel_eigen
@@ -158,7 +158,7 @@ def test_zero_kernel() -> None:
 
 def test_kernel_functions_do_not_change_their_input() -> None:
     K = SPD.copy()
-    for function in (nearest_psd, normalise):
+    for function in (nearest_psd, normalize):
         function(K)
     check_kernel(K, "K", 12)
     eigen = kernel_eigen(K, "K", 12)
@@ -166,7 +166,7 @@ def test_kernel_functions_do_not_change_their_input() -> None:
     np.testing.assert_array_equal(K, SPD)
 
 
-# ------------------------------------------------------------------------ nearest_psd, normalise
+# ------------------------------------------------------------------------ nearest_psd, normalize
 
 
 @settings(max_examples=40, deadline=None)
@@ -183,14 +183,14 @@ def test_nearest_psd_is_nearest(K: np.ndarray, B: np.ndarray) -> None:
     np.testing.assert_allclose(nearest_psd(nearest), nearest, atol=1e-12)
 
 
-def test_normalise() -> None:
-    K = normalise(SPD)
+def test_normalize() -> None:
+    K = normalize(SPD)
     root = np.sqrt(np.diag(SPD))
     np.testing.assert_allclose(K, SPD / np.outer(root, root), rtol=1e-13)
     np.testing.assert_array_equal(np.diag(K), 1.0)
     assert smallest_relative_eigenvalue(K) > 0
-    np.testing.assert_array_equal(normalise(RBF()(X)), RBF()(X))
+    np.testing.assert_array_equal(normalize(RBF()(X)), RBF()(X))
     with pytest.raises(ValueError, match=r"K\[1, 1\] = 0: .*positive diagonal; drop the item"):
-        normalise(np.diag([1.0, 0.0]))
+        normalize(np.diag([1.0, 0.0]))
     with pytest.raises(ValueError, match=r"K is not positive semi-definite"):
-        normalise([[1.0, 2.0], [2.0, 1.0]])
+        normalize([[1.0, 2.0], [2.0, 1.0]])

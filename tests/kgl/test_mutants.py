@@ -9,7 +9,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import kgl
-from kgl.laplacian import Array, pairwise_sq_distances
+from kgl._types import Array
+from kgl.laplacian import pairwise_sq_distances
 from kgl.metrics import density, spectral_clusters
 from kgl.simulate import make_dataset
 from kgl.solvers.graph_step import graph_step, warn_if_inexact
@@ -32,7 +33,7 @@ def test_newton_takes_few_steps(distances: Array, psi: float) -> None:
 
 @pytest.mark.parametrize("psi", [1e-14, 1e-3])
 def test_log_degree_scores_of_missing_edges_are_their_slack(distances: Array, psi: float) -> None:
-    found = graph_step(distances, psi, regulariser="log-degree")
+    found = graph_step(distances, psi, regularizer="log-degree")
     for Z, W, scores in zip(distances, found.weights, found.scores, strict=True):
         off = (W == 0) & ~np.eye(len(W), dtype=bool)
         potential = 1.0 / W.sum(axis=1)

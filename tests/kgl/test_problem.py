@@ -7,51 +7,19 @@ right graph and spoil it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
-from helpers import REGULARISERS, distances, optimality
+from helpers import REGULARIZERS, distances, optimality
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kgl._types import Array
 from kgl.laplacian import adjacency_from_edges, complete_laplacian, laplacian_from_adjacency
-from kgl.problem import MODELS, PARTS, ModelSpec, graph_penalty, kkt_residual
+from kgl.problem import graph_penalty, kkt_residual
 from kgl.solvers.graph_step import graph_step
 
 # --- models and penalties -----------------------------------------------------------------------
-
-
-def test_the_table_of_models() -> None:
-    # node kernel, observation kernel, ridge, whitened, fitted: the paper's table
-    table = {
-        name: (s.node_kernel, s.observation_kernel, s.ridge, s.whitened, s.fitted)
-        for name, s in MODELS.items()
-    }
-    assert table == {
-        "GL": (False, False, False, True, False),
-        "GL-2step": (False, False, False, True, True),
-        "KGL-N": (True, False, True, True, True),
-        "KGL-O": (False, True, True, True, True),
-        "KGL": (True, True, True, True, True),
-        "KGL-Agnostic": (False, True, True, False, True),
-    }
-    assert all(name == spec.name for name, spec in MODELS.items())
-
-
-def test_hyperparameters_of_models() -> None:
-    names = {name: spec.hyperparameters for name, spec in MODELS.items()}
-    assert names["GL"] == ("psi",)
-    assert names["GL-2step"] == ("rho", "psi")
-    assert all(names[k] == ("lam", "rho", "psi") for k in names if k.startswith("KGL"))
-    assert PARTS == ("fit", "ridge", "smoothness", "graph")
-
-
-def test_a_row_of_the_table_cannot_be_changed() -> None:
-    with pytest.raises(FrozenInstanceError):
-        MODELS["KGL"].ridge = False  # type: ignore[misc]
-    assert ModelSpec("mine", True, False) == ModelSpec("mine", True, False)
 
 
 @given(m=st.integers(2, 8), seed=st.integers(0, 2**32 - 1), psi=st.floats(1e-3, 1e3))
@@ -87,13 +55,13 @@ def own(*args: object, **options: object) -> float:
 
 #: The library's certificate, and the one the tests rely on: both must see every fault.
 JUDGES = pytest.mark.parametrize("judge", [kkt_residual, own], ids=["kkt_residual", "helper"])
-BOTH = pytest.mark.parametrize("regulariser", REGULARISERS)
+BOTH = pytest.mark.parametrize("regularizer", REGULARIZERS)
 
 
-def solved(m: int, regulariser: str, psi: float = 1.0, seed: int = 0) -> tuple[Array, Array]:
+def solved(m: int, regularizer: str, psi: float = 1.0, seed: int = 0) -> tuple[Array, Array]:
     """Return an optimal graph, with some pairs on and some off, and its distances."""
     Z = distances(m, seed, n=4)
-    W = graph_step(Z[None], psi, regulariser=regulariser).weights[0]
+    W = graph_step(Z[None], psi, regularizer=regularizer).weights[0]
     W = (W + W.T) / 2
     assert 0 < np.count_nonzero(np.triu(W)) < m * (m - 1) // 2
     return W, Z
@@ -116,21 +84,21 @@ def moved(W: Array, pair: tuple[int, int], change: float) -> Array:
 @JUDGES
 @BOTH
 @pytest.mark.parametrize("m", [6, 10, 40])
-def test_a_solution_passes(judge: Judge, regulariser: str, m: int) -> None:
-    W, Z = solved(m, regulariser)
-    assert judge(W, Z, 1.0, regulariser=regulariser) <= 1e-12
+def test_a_solution_passes(judge: Judge, regularizer: str, m: int) -> None:
+    W, Z = solved(m, regularizer)
+    assert judge(W, Z, 1.0, regularizer=regularizer) <= 1e-12
 
 
 @JUDGES
 @BOTH
 @pytest.mark.parametrize("share", [1e-1, 1e-3, 1e-5, 1e-7])
-def test_weight_moved_between_edges_shows(judge: Judge, regulariser: str, share: float) -> None:
+def test_weight_moved_between_edges_shows(judge: Judge, regularizer: str, share: float) -> None:
     # the trace stays right: only stationarity is lost, in proportion to what was moved
-    W, Z = solved(8, regulariser)
+    W, Z = solved(8, regularizer)
     heavy, other = edge(W, 0), edge(W, 1)
     change = share * W[other]
     spoilt = moved(moved(W, heavy, change), other, -change)
-    residual = judge(spoilt, Z, 1.0, regulariser=regulariser)
+    residual = judge(spoilt, Z, 1.0, regularizer=regularizer)
     assert 0.01 * share < residual < 10 * share
 
 
@@ -148,40 +116,40 @@ def test_a_wrong_trace_shows(judge: Judge, factor: float) -> None:
 @pytest.mark.parametrize("factor", [0.5, 0.99, 1 + 1e-6, 1.01, 2.0])
 def test_a_wrong_scale_shows_under_the_barrier(judge: Judge, factor: float) -> None:
     W, Z = solved(8, "log-degree")
-    assert judge(factor * W, Z, 1.0, regulariser="log-degree") >= 0.05 * abs(factor - 1)
+    assert judge(factor * W, Z, 1.0, regularizer="log-degree") >= 0.05 * abs(factor - 1)
 
 
 @JUDGES
 @BOTH
-def test_a_missing_edge_shows(judge: Judge, regulariser: str) -> None:
-    W, Z = solved(10, regulariser)
+def test_a_missing_edge_shows(judge: Judge, regularizer: str) -> None:
+    W, Z = solved(10, regularizer)
     n_on = np.count_nonzero(np.triu(W))
     for rank in range(n_on):
         pair = edge(W, rank)
         share = W[pair] / W.max()
         missing = moved(W, pair, -W[pair])
-        if regulariser == "frobenius":
+        if regularizer == "frobenius":
             missing *= len(W) / missing.sum()
-        assert judge(missing, Z, 1.0, regulariser=regulariser) >= 0.01 * share
+        assert judge(missing, Z, 1.0, regularizer=regularizer) >= 0.01 * share
 
 
 @JUDGES
 @BOTH
-def test_an_edge_too_many_shows(judge: Judge, regulariser: str) -> None:
-    W, Z = solved(10, regulariser)
+def test_an_edge_too_many_shows(judge: Judge, regularizer: str) -> None:
+    W, Z = solved(10, regularizer)
     rows, cols = np.triu_indices(10, 1)
     for pair in zip(rows, cols, strict=True):
         if W[pair] == 0:
             extra = moved(W, pair, 0.1 * W.max())
-            if regulariser == "frobenius":
+            if regularizer == "frobenius":
                 extra *= len(W) / extra.sum()
-            assert judge(extra, Z, 1.0, regulariser=regulariser) >= 0.01
+            assert judge(extra, Z, 1.0, regularizer=regularizer) >= 0.01
 
 
 @JUDGES
 @BOTH
-def test_faults_of_the_matrix_show(judge: Judge, regulariser: str) -> None:
-    W, Z = solved(8, regulariser)
+def test_faults_of_the_matrix_show(judge: Judge, regularizer: str) -> None:
+    W, Z = solved(8, regularizer)
     pair, unused = edge(W, 0), edge(W, 27)
     assert W[unused] == 0
     skewed = W.copy()
@@ -189,40 +157,40 @@ def test_faults_of_the_matrix_show(judge: Judge, regulariser: str) -> None:
     negative = moved(W, unused, -0.01 * W.max())
     loop = W + 0.01 * W.max() * np.eye(8)
     for spoilt in (skewed, negative, loop):
-        assert judge(spoilt, Z, 1.0, regulariser=regulariser) >= 1e-4
+        assert judge(spoilt, Z, 1.0, regularizer=regularizer) >= 1e-4
 
 
 @JUDGES
 @BOTH
-def test_another_problem_shows(judge: Judge, regulariser: str) -> None:
-    W, Z = solved(8, regulariser)
-    assert judge(W, Z, 2.0, regulariser=regulariser) >= 1e-2
-    assert judge(W, 2 * Z, 1.0, regulariser=regulariser) >= 1e-2
+def test_another_problem_shows(judge: Judge, regularizer: str) -> None:
+    W, Z = solved(8, regularizer)
+    assert judge(W, Z, 2.0, regularizer=regularizer) >= 1e-2
+    assert judge(W, 2 * Z, 1.0, regularizer=regularizer) >= 1e-2
     other = moved(Z, edge(W, 0), 0.1 * Z.max())
-    assert judge(W, other, 1.0, regulariser=regulariser) >= 1e-2
-    if regulariser == "log-degree":
-        assert judge(W, Z, 1.0, regulariser=regulariser, barrier=1.1) >= 1e-3
+    assert judge(W, other, 1.0, regularizer=regularizer) >= 1e-2
+    if regularizer == "log-degree":
+        assert judge(W, Z, 1.0, regularizer=regularizer, barrier=1.1) >= 1e-3
         # scaling all three together is the same problem
-        options = {"regulariser": regulariser, "barrier": 8.0}
+        options = {"regularizer": regularizer, "barrier": 8.0}
         assert judge(W, 8 * Z, 8.0, **options) <= 1e-12
     else:
         assert judge(W, 8 * Z, 8.0) <= 1e-12
         assert judge(W, Z + 5.0, 1.0) <= 1e-12
-    wrong = "log-degree" if regulariser == "frobenius" else "frobenius"
+    wrong = "log-degree" if regularizer == "frobenius" else "frobenius"
     full = np.ones((8, 8)) / 8 + W  # with a degree at every node
     np.fill_diagonal(full, 0.0)
-    assert judge(full, Z, 1.0, regulariser=wrong) >= 1e-2
+    assert judge(full, Z, 1.0, regularizer=wrong) >= 1e-2
 
 
 @JUDGES
 @BOTH
-def test_a_forbidden_edge_shows(judge: Judge, regulariser: str) -> None:
-    W, Z = solved(8, regulariser)
+def test_a_forbidden_edge_shows(judge: Judge, regularizer: str) -> None:
+    W, Z = solved(8, regularizer)
     unused, used = edge(W, 27), edge(W, 0)
     for pair in (unused, used):
         forbidden = Z.copy()
         forbidden[pair] = forbidden[pair[::-1]] = np.inf
-        residual = judge(W, forbidden, 1.0, regulariser=regulariser)
+        residual = judge(W, forbidden, 1.0, regularizer=regularizer)
         if pair == unused:
             assert residual <= 1e-12
         else:
@@ -237,9 +205,9 @@ def test_the_barrier_is_judged_at_every_scale(judge: Judge, z: float) -> None:
     Z = np.array([[0.0, z], [z, 0.0]])
     w = 4 / (z + np.sqrt(z**2 + 32))
     W = np.array([[0.0, w], [w, 0.0]])
-    assert judge(W, Z, 1.0, regulariser="log-degree") <= 1e-12
-    assert judge(2 * W, Z, 1.0, regulariser="log-degree") >= 0.05
-    assert judge(0.5 * W, Z, 1.0, regulariser="log-degree") >= 0.05
+    assert judge(W, Z, 1.0, regularizer="log-degree") <= 1e-12
+    assert judge(2 * W, Z, 1.0, regularizer="log-degree") >= 0.05
+    assert judge(0.5 * W, Z, 1.0, regularizer="log-degree") >= 0.05
 
 
 @JUDGES
@@ -251,19 +219,19 @@ def test_a_remote_node_does_not_excuse_the_others(judge: Judge) -> None:
         Z[i, j] = Z[j, i] = z
         W[i, j] = W[j, i] = 4 / (z + np.sqrt(z**2 + 32))
     np.fill_diagonal(Z, 0.0)
-    assert judge(W, Z, 1.0, regulariser="log-degree") <= 1e-12
+    assert judge(W, Z, 1.0, regularizer="log-degree") <= 1e-12
     for pair in ((0, 1), (2, 3)):
         spoilt = moved(W, pair, W[pair])
-        assert judge(spoilt, Z, 1.0, regulariser="log-degree") >= 0.05, pair
+        assert judge(spoilt, Z, 1.0, regularizer="log-degree") >= 0.05, pair
 
 
 def test_the_certificate_of_no_graph() -> None:
     Z = distances(4)
     assert kkt_residual(np.zeros((4, 4)), Z, 1.0) >= 0.99
-    assert kkt_residual(np.zeros((4, 4)), Z, 1.0, regulariser="log-degree") == np.inf
+    assert kkt_residual(np.zeros((4, 4)), Z, 1.0, regularizer="log-degree") == np.inf
     isolated = np.zeros((4, 4))
     isolated[0, 1] = isolated[1, 0] = 1.0
-    assert kkt_residual(isolated, Z, 1.0, regulariser="log-degree") == np.inf
+    assert kkt_residual(isolated, Z, 1.0, regularizer="log-degree") == np.inf
 
 
 @JUDGES
@@ -271,18 +239,3 @@ def test_the_starting_graph_is_right_for_no_signal(judge: Judge) -> None:
     W = -complete_laplacian(9)
     np.fill_diagonal(W, 0.0)
     assert judge(W, np.zeros((9, 9)), 1e-3) <= 1e-13
-
-
-@BOTH
-def test_the_certificate_changes_nothing(regulariser: str) -> None:
-    W, Z = solved(6, regulariser)
-    copies = W.copy(), Z.copy()
-    kkt_residual(W, Z, 1.0, regulariser=regulariser)
-    np.testing.assert_array_equal(W, copies[0])
-    np.testing.assert_array_equal(Z, copies[1])
-    assert isinstance(kkt_residual(W, Z.astype(int), 1.0, regulariser=regulariser), float)
-
-
-def test_unknown_regulariser() -> None:
-    with pytest.raises(ValueError, match=r"unknown regulariser 'l1'; use 'frobenius' or"):
-        kkt_residual(np.ones((2, 2)) - np.eye(2), np.zeros((2, 2)), 1.0, regulariser="l1")

@@ -38,20 +38,6 @@ def test_same_in_a_process_with_another_hash_salt() -> None:
     assert printed == {str(stream(3, "a", 1, 0.1).integers(0, 2**62))}
 
 
-def test_order_of_calls_does_not_matter() -> None:
-    names = [("er", 0, "graph"), ("er", 1, "graph"), ("sbm", 0, "noise")]
-    forward = {name: stream(5, *name).random(4) for name in names}
-    backward = {name: stream(5, *name).random(4) for name in reversed(names)}
-    for name in names:
-        np.testing.assert_array_equal(forward[name], backward[name])
-
-
-def test_each_call_returns_a_fresh_generator() -> None:
-    first, second = stream(0, "a"), stream(0, "a")
-    first.random(10)
-    np.testing.assert_array_equal(second.random(3), stream(0, "a").random(3))
-
-
 def test_different_names_and_roots_give_different_streams() -> None:
     keys: list[tuple[int, tuple[str | int | float, ...]]] = [
         (0, ()),
@@ -88,12 +74,6 @@ def test_numpy_scalars_are_the_numbers_they_hold() -> None:
     assert stream_key(np.bool_(True)) == stream_key(True)
     assert stream_key(-0.0) == stream_key(0.0)
     assert stream(np.int64(3), "a").random() == stream(3, "a").random()
-
-
-def test_streams_are_uncorrelated() -> None:
-    X = np.array([stream(0, "noise", k).standard_normal(4000) for k in range(20)])
-    correlations = np.corrcoef(X)[np.triu_indices(20, 1)]
-    assert np.abs(correlations).max() < 4.5 / np.sqrt(4000)
 
 
 @pytest.mark.parametrize(

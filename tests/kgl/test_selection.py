@@ -6,7 +6,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from helpers import n_edges, random_mask
 
@@ -49,18 +48,13 @@ def test_the_oracle_takes_the_best_point(metric: str) -> None:
 
 def test_the_oracle_can_compare_graphs_of_any_scale() -> None:
     psi = [0.1, 1.0, 10.0, 100.0]
-    grid = fit_grid(GL, DATA.Y, psi=psi, regulariser="log-degree", barrier=30.0)
-    oracle = select_oracle(grid, DATA.W, "sse", normalise=True)
-    by_hand = [sse_graph(DATA.W, grid.adjacency(k), normalise=True) for k in range(4)]
+    grid = fit_grid(GL, DATA.Y, psi=psi, regularizer="log-degree", barrier=30.0)
+    oracle = select_oracle(grid, DATA.W, "sse", normalize=True)
+    by_hand = [sse_graph(DATA.W, grid.adjacency(k), normalize=True) for k in range(4)]
     assert oracle.values == pytest.approx(np.array(by_hand), abs=1e-12)
     assert oracle.value == min(by_hand)
     raw = select_oracle(grid, DATA.W, "sse")
     assert raw.index != oracle.index  # the scale would decide
-
-
-def test_the_oracle_takes_average_precision_unless_told() -> None:
-    grid = fit_grid(GL, DATA.Y, psi=[0.1, 1.0, 10.0, 100.0])
-    assert select_oracle(grid, DATA.W).value == select_oracle(grid, DATA.W, "aps").value
 
 
 # -------------------------------------------------------------------------------------- folds
@@ -201,17 +195,6 @@ def test_the_density_is_reached_on_all_data(edges: int) -> None:
     assert np.array_equal(alone.weights_, found.estimator.weights_)
 
 
-def test_the_average_degree_is_reached_on_all_data() -> None:
-    found = select_held_out(KGLO, DATA.Y, K_z=DATA.K_z, **AXES, n_folds=2, average_degree=3.5)
-    assert n_edges(found.estimator.weights_) == 14
-    assert found.estimator.average_degree == 3.5
-
-
-def test_three_pairs_in_ten_unless_told() -> None:
-    found = select_held_out(KGLO, DATA.Y, K_z=DATA.K_z, **AXES, n_folds=2)
-    assert n_edges(found.estimator.weights_) == round(0.3 * 28)
-
-
 def test_psi_by_the_error_alone() -> None:
     found = select_held_out(KGL, MASKED.Y, **SIDE, **AXES, n_folds=3, graph="mse")
     best = int(np.argmin(found.mse))
@@ -294,14 +277,8 @@ def test_stability_counts_edges_of_the_exact_solver() -> None:
 
 
 def test_a_model_that_takes_gaps_for_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"GL-2step takes held-out .* use KGLN without a kernel"):
+    with pytest.raises(ValueError, match=r"GL-2step treats .* use KGLN without a kernel"):
         select_held_out(GL2Step, DATA.Y)
-
-
-def test_names_and_instances_are_no_models() -> None:
-    for model in ("KGL", KGL()):
-        with pytest.raises(TypeError, match=r"model must be an estimator class such as kgl\.KGL"):
-            select_held_out(model, DATA.Y)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("n_folds", [2.5, 3.0, "3", None])
@@ -324,26 +301,7 @@ def test_bad_targets_are_refused_before_any_fit(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ValueError, match=r"average_degree = 9 is more than the 7 neighbours"):
         select_held_out(KGL, DATA.Y, average_degree=9)
     with pytest.raises(ValueError, match=r"'log-degree' needs psi, .* graph='stability' or"):
-        select_held_out(KGL, DATA.Y, regulariser="log-degree")
-
-
-def test_masked_arrays_are_data_with_gaps() -> None:
-    masked = np.ma.masked_array(np.nan_to_num(MASKED.Y, nan=99.0), ~MASKED.mask)
-    settings: dict[str, Any] = {**SIDE, **AXES, "n_folds": 2}
-    plain = select_held_out(KGL, MASKED.Y, **settings)
-    assert np.array_equal(select_held_out(KGL, masked, **settings).mse, plain.mse)
-
-
-def test_the_seed_decides() -> None:
-    def choose(seed: Any) -> Any:
-        return select_held_out(KGL, MASKED.Y, **SIDE, **AXES, n_folds=3, seed=seed)
-
-    first, again, other = choose(7), choose(7), choose(8)
-    assert np.array_equal(first.mse, again.mse)
-    assert first.params == again.params
-    assert np.array_equal(first.estimator.weights_, again.estimator.weights_)
-    assert not np.array_equal(first.mse, other.mse)
-    assert np.array_equal(choose(np.random.default_rng(7)).mse, first.mse)
+        select_held_out(KGL, DATA.Y, regularizer="log-degree")
 
 
 def test_progress_counts_folds() -> None:
@@ -356,36 +314,3 @@ def test_progress_counts_folds() -> None:
         progress=lambda done, total: calls.append((done, total)),
     )
     assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
-
-
-@pytest.mark.parametrize("graph", ["density", "stability", "mse"])
-def test_node_names_are_kept(graph: str) -> None:
-    frame = pd.DataFrame(MASKED.Y, columns=list("abcdefgh"))
-    settings: dict[str, Any] = {**SIDE, **AXES, "psi": [0.01, 3.0], "n_folds": 2, "graph": graph}
-    settings["max_instability"] = 0.5
-    found = select_held_out(KGL, frame, **settings, forbidden_edges=[("a", "h"), ("c", "b")])
-    assert found.estimator.node_names_ == list("abcdefgh")
-    assert not found.estimator.to_networkx().has_edge("a", "h")
-    plain = select_held_out(KGL, MASKED.Y, **settings, forbidden_edges=[(0, 7), (2, 1)])
-    assert np.array_equal(found.mse, plain.mse)
-    assert np.array_equal(found.estimator.weights_, plain.estimator.weights_)
-
-
-def test_the_choice_predicts_better_than_a_bad_point() -> None:
-    """On simulated data: against the clean signals, at entries that no fit has seen."""
-    data = make_dataset("sbm", m=12, n=60, dependent=True, noise=0.1, missing=0.4, seed=2)
-    assert data.K_z is not None
-    side = {"K_x": data.K_x, "K_z": data.K_z}
-    awful = {"lam": 1e4, "rho": 1e3, "psi": 1.0}
-    found = select_held_out(
-        KGL, data.Y, **side, lam=[0.1, 1.0, 1e4], rho=[1e-3, 0.1, 1e3], psi=[1.0], n_folds=3
-    )
-    assert found.params["lam"] < 1e4
-    hidden = ~data.mask
-
-    def error(fit: GraphLearner) -> float:
-        return float(np.mean((fit.signals_ - data.signals)[hidden] ** 2))
-
-    chosen = error(found.estimator)
-    assert chosen < 0.5 * error(KGL(**awful).fit(data.Y, **side))
-    assert chosen < 0.5 * float(np.mean(data.signals[hidden] ** 2))

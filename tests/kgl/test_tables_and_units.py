@@ -74,7 +74,7 @@ def test_a_grid_says_how_many_points_did_not_converge() -> None:
     "model",
     [
         GL(density=0.3),
-        GL(density=0.3, regulariser="log-degree"),
+        GL(density=0.3, regularizer="log-degree"),
         KGLN(density=0.3),
         KGLN(density=0.3, lam=1e4),
     ],
@@ -89,7 +89,7 @@ def test_a_density_is_reached_in_any_unit(model: GraphLearner, unit: float) -> N
 def test_log_degree_with_fitted_signals_asks_for_psi() -> None:
     data = kgl.simulate.make_dataset("er", m=6, n=20)
     with pytest.raises(ValueError, match=r"log-degree' needs psi.*give psi"):
-        KGL(regulariser="log-degree").fit(data.Y)
+        KGL(regularizer="log-degree").fit(data.Y)
 
 
 def test_a_masked_array_hides_what_it_masks() -> None:
@@ -149,9 +149,9 @@ def test_an_inexact_graph_is_owned_up_to() -> None:
     Y = np.random.default_rng(3).standard_normal((30, 20))
     Y[:, 0] *= 1e6
     with pytest.warns(ConvergenceWarning, match=r"KKT residual of 1.*outlying nodes"):
-        learn_laplacian(kgl.laplacian.pairwise_sq_distances(Y), 1.0, regulariser="log-degree")
+        learn_laplacian(kgl.laplacian.pairwise_sq_distances(Y), 1.0, regularizer="log-degree")
     with pytest.warns(ConvergenceWarning, match=r"KKT residual of 1.*outlying nodes"):
-        GL(psi=1.0, regulariser="log-degree").fit(Y)
+        GL(psi=1.0, regularizer="log-degree").fit(Y)
 
 
 def test_repeated_covariates_have_a_bandwidth() -> None:

@@ -1,22 +1,19 @@
-r"""Slow, independent routes to the answers of the signal step: oracles, and the paper's way.
+r"""Slow, independent routes to the answers of the signal step: oracles.
 
 * :func:`dense_signals` solves the signal step as one system of ``n m`` unknowns.
 * :func:`dense_objective` writes the objective in the coefficients ``A``, as the paper does.
-* :func:`gradient_descent_signals` is the fixed-step descent the paper suggests for the signals.
 
 Nothing here shares formulas with the fast solvers, and nothing here is fast.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from kgl._types import Array
 
-__all__ = ["GradientDescent", "dense_objective", "dense_signals", "gradient_descent_signals"]
+__all__ = ["dense_objective", "dense_signals"]
 
 
 def _kernel(K: Array | None, size: int) -> Array:
@@ -141,7 +138,7 @@ def dense_objective(
     psi: float,
     *,
     whitened: bool = True,
-    regulariser: str = "frobenius",
+    regularizer: str = "frobenius",
     barrier: float = 1.0,
 ) -> dict[str, float]:
     r"""Return the parts of the paper's objective, written in the coefficients A.
@@ -159,7 +156,7 @@ def dense_objective(
         As in :func:`dense_signals`.
     A : array (n, m)
         Coefficients.
-    psi, regulariser, barrier
+    psi, regularizer, barrier
         As in :func:`cvxpy_graph_step`.
 
     Returns
@@ -172,108 +169,14 @@ def dense_objective(
     n, m = Y.shape
     K_x, K_z, L = _kernel(K_x, m), _kernel(K_z, n), np.asarray(L, dtype=float)
     parts = _signal_parts(Y, seen, K_x, K_z, L, np.asarray(A, dtype=float), lam, rho, whitened)
-    if regulariser == "frobenius":
+    if regularizer == "frobenius":
         parts["graph"] = float(psi * np.linalg.norm(L, "fro") ** 2)
-    elif regulariser == "log-degree":
+    elif regularizer == "log-degree":
         degrees = np.diag(L)
         weights = np.diag(degrees) - L
         parts["graph"] = float(
             psi * np.linalg.norm(weights, "fro") ** 2 - barrier * np.sum(np.log(degrees))
         )
     else:
-        raise ValueError(f"unknown regulariser {regulariser!r}; use 'frobenius' or 'log-degree'")
+        raise ValueError(f"unknown regularizer {regularizer!r}; use 'frobenius' or 'log-degree'")
     return parts
-
-
-@dataclass
-class GradientDescent:
-    """Where gradient descent got to.
-
-    Attributes
-    ----------
-    coefficients : array (n, m)
-        A.
-    signals : array (n, m)
-        ``K_z A K_x``.
-    objective : array
-        Fit, ridge and smoothness together, at the start and after each step.
-    converged : bool
-        Whether the gradient became small enough.
-    """
-
-    coefficients: Array
-    signals: Array
-    objective: Array
-    converged: bool
-
-
-def gradient_descent_signals(
-    Y: Array,
-    mask: NDArray[np.bool_] | None,
-    K_x: Array | None,
-    K_z: Array | None,
-    L: Array,
-    lam: float,
-    rho: float,
-    *,
-    whitened: bool = True,
-    step: float | None = None,
-    tol: float = 1e-10,
-    max_iter: int = 10_000,
-) -> GradientDescent:
-    r"""Solve the signal step by fixed-step gradient descent on A, as the paper suggests.
-
-    From ``A = 0``, with the (half) gradient of its missing-data objective
-
-    .. math::
-        \nabla = K_z \big(M \circ (K_z A K_x - Y)\big) K_x + \lambda K_z A K_x
-                 + \rho K_z D A K_x L K_x, \qquad D = I \text{ (whitened) or } K_z.
-
-    The number of steps grows with the condition number, which has the squares of the kernels' in
-    it: hopeless for the nearly singular kernels it is meant for, and kept to show that.
-
-    Parameters
-    ----------
-    Y, mask, K_x, K_z, L, lam, rho, whitened
-        As in :func:`dense_signals`.
-    step : float, optional
-        Step size. By default one over a bound of the gradient's Lipschitz constant,
-        :math:`|K_x|^2 |K_z|^2 + \lambda |K_x| |K_z| + \rho |K_x L K_x| |K_z D|` in spectral norms;
-        the paper says "at most 1e-4".
-    tol : float
-        Stop when the gradient is this small, relative to the gradient at the start.
-    max_iter : int
-        Steps at most.
-
-    Returns
-    -------
-    GradientDescent
-    """
-    Y, seen = _observed(Y, mask)
-    n, m = Y.shape
-    K_x, K_z, L = _kernel(K_x, m), _kernel(K_z, n), np.asarray(L, dtype=float)
-    S = K_x @ L @ K_x
-    left = K_z if whitened else K_z @ K_z
-    if step is None:
-        x, z = np.linalg.norm(K_x, 2), np.linalg.norm(K_z, 2)
-        coupling = np.linalg.norm(S, 2) * np.linalg.norm(left, 2)
-        step = float(1.0 / ((x * z) ** 2 + lam * x * z + rho * coupling))
-
-    def objective(A: Array) -> float:
-        return sum(_signal_parts(Y, seen, K_x, K_z, L, A, lam, rho, whitened).values())
-
-    def gradient(A: Array) -> Array:
-        fitted = K_z @ A @ K_x
-        misfit = np.where(seen, fitted - Y, 0.0)
-        return np.asarray(K_z @ misfit @ K_x + lam * fitted + rho * left @ A @ S)
-
-    A = np.zeros_like(Y)
-    slope = gradient(A)
-    goal = tol * float(np.linalg.norm(slope))
-    history = [objective(A)]
-    while np.linalg.norm(slope) > goal and len(history) <= max_iter:
-        A = A - step * slope
-        slope = gradient(A)
-        history.append(objective(A))
-    converged = bool(np.linalg.norm(slope) <= goal)
-    return GradientDescent(A, K_z @ A @ K_x, np.array(history), converged)
