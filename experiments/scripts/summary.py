@@ -14,7 +14,6 @@ import psutil
 
 from experiments.io import content_hash, digest, load_table, logged, save_csv, save_json, state_of
 
-
 COSTS = ["job", "jobs", "minutes_in_all", "seconds_longest", "memory_mb_largest"]
 
 
