@@ -1,666 +1,592 @@
-"""What a plan holds: the paper's run, the files that rules ask for, the code that reruns them."""
+"""What a run makes: the cells of studies, what overrides and edits change, what is refused."""
 
 from __future__ import annotations
 
-import ast
-import json
+import re
 import shutil
-import subprocess
 import sys
-from dataclasses import replace
-from fnmatch import fnmatch
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from data_files import described, sushi_files, swiss_files, write
 
-from experiments.plan import CODE, Plan
-from experiments.planning import make_plan
+from experiments.datasets import real
+from experiments.lookup import ROOT, ConfigError
+from experiments.plan import Plan, make_plan, plan_of_config, plan_specification
+from experiments.registry import STANDIN, STANDIN_SUFFIX
+from kgl.datasets import CorruptDataError
+from kgl.datasets import files as data_sets
 from kgl.problem import MODELS
 
-ROOT = Path(__file__).parents[2]
+RECOVERY = {"fig2": "sbm", "fig3": "sbm", "fig8": "er", "fig9": "ba", "fig10": "er", "fig11": "ba"}
+SMALL = """
+title: small
+figure: curves.recovery
+graph: [sbm]
+models:
+  independent: [gl]
+  dependent: [kgl]
+sweep:
+  data.noise: [0.0, 1.0]
+metrics: [aps]
+caption: small
+"""
+#: Models that the sweep does not change.
+ONCE = "once:\n  independent: [gl2step]\n  dependent: [kglo, kglagnostic]\n"
+MANY = """
+title: many
+figure: specifications.draw
+reduced: little
+specifications:
+  default: {setting: default, change: none, overrides: []}
+  other: {setting: seed, change: seed 9, overrides: [seed=9, protocol=summed]}
+caption: many
+"""
+GL = {f"sbm-independent/noise-{level}/gl" for level in (0.0, 1.0)}
+KGL = {f"sbm-dependent/noise-{level}/kgl" for level in (0.0, 1.0)}
 
-RECOVERY = ["fig2", "fig3", "fig8", "fig9", "fig10", "fig11"]
-#: Of the names of what is made from simulated data in place of real ones.
-SUFFIX = "-SIMULATED-STAND-IN"
+
+def forget() -> None:
+    """Forget where the files of real data were found."""
+    for function in vars(real).values():
+        if hasattr(function, "cache_clear") and function.__module__ == real.__name__:
+            function.cache_clear()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nowhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No files of real data anywhere, whatever this machine has."""
+    empty = tmp_path_factory.mktemp("nowhere")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("KGL_DATA_DIR", raising=False)
+        patch.setattr(data_sets, "_checkout", lambda: empty)
+        patch.setattr(data_sets, "_cache", lambda: empty)
+        forget()
+        yield
+    forget()
 
 
 @pytest.fixture(scope="module")
 def paper() -> Plan:
-    """The paper's run without files of real data, whatever this machine has."""
-    return make_plan("paper", ["data.source=simulated"])
+    return make_plan()
 
 
-def synthetic(plan: Plan) -> dict[str, Any]:
-    """Return the studies of a plan that are not about real data."""
-    return {name: study for name, study in plan.studies.items() if not study.files}
+def copy_conf(folder: Path, **studies: str) -> Path:
+    """Copy conf/ and add studies to it."""
+    conf = Path(shutil.copytree(ROOT / "conf", folder / "conf"))
+    for name, text in studies.items():
+        (conf / "study" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return conf
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    alone = SMALL.replace("  dependent: [kgl]\n", "")
+    conf = copy_conf(
+        tmp_path_factory.mktemp("repository"),
+        small=SMALL,
+        own=SMALL.replace("[gl]", "[gl, mine]").replace("[sbm]", "[sbm, ring]"),
+        seven=alone + "overrides: [seed=7]\n",
+        apart=alone + "overrides: [seed=7]\nvariant: seven\n",
+        clash="studies: [small, seven]\n",
+        fine="studies: [small, apart]\n",
+        little="studies: [seven]\nrun: little\noverrides: [seed=8, replicates=4]\n",
+        once=SMALL.replace("sweep:", ONCE + "sweep:").replace("[sbm]", "[sbm, er]"),
+        many=MANY,
+        both="studies: [small, many]\nrun: both\noverrides: [replicates=4]\n",
+    )
+    family = (conf / "graph/er.yaml").read_text(encoding="utf-8")
+    (conf / "graph/ring.yaml").write_text(family.replace("family: er", "family: plan_own.ring"))
+    (conf / "model/mine.yaml").write_text(
+        "label: Mine\nestimator: plan_own.fit\ngrid: {k: [1, 2]}\noptions: {}\n"
+        'style: {color: "#123456", marker: "o"}\n'
+    )
+    (conf.parent / "plan_own.py").write_text("def fit(Y):\n    ...\n\n\ndef ring(m):\n    ...\n")
+    return conf
+
+
+@pytest.fixture
+def conf(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of conf/ with studies of its own."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("KGL_CONF", str(shared))
+    return shared
 
 
 def names(plan: Plan, study: str) -> set[str]:
     return {cell.name for cell in plan.studies[study].cells}
 
 
+def refusal(*arguments: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        make_plan(*arguments)
+    return str(caught.value)
+
+
 # -------------------------------------------------------------------------------- the paper's run
 
 
+def test_a_plan_is_small() -> None:
+    public = [name for name in {*vars(Plan), *Plan.__annotations__} if not name.startswith("_")]
+    assert len(public) <= 12
+
+
 def test_the_paper_has_every_figure_family_and_model(paper: Plan) -> None:
+    assert paper.directory == "results/paper"
     assert {f"fig{k}" for k in range(1, 14)} <= {study.name for study in paper.studies.values()}
     drawn = [cell for cell in paper.cells.values() if "files" not in cell.data["data"]]
     given = [cell for cell in paper.cells.values() if "files" in cell.data["data"]]
-    assert {cell.labels["graph"] for cell in drawn} == {"sbm", "er", "ba"}
     assert {cell.data["graph"]["family"] for cell in drawn} == {"sbm", "er", "ba"}
     assert {cell.data["graph"]["family"] for cell in given} == {"given"}
     assert {cell.data["data"]["files"] for cell in given} == {"swiss", "sushi"}
     for cells in (drawn, given):
-        # kernels are taken for graphs, solvers of CVXPY are another way to KGL
-        fitted = {c.model: c.fit["estimator"] for c in cells if "_" not in c.model}
-        fitted.pop("kernel")
-        assert sorted(fitted.values()) == sorted(MODELS)
-    assert {cell.model for cell in given if "_" in cell.model} == {"kernel_sparse"}
-    solvers = {"kgl_clarabel", "kgl_osqp", "kgl_scs"}
-    assert {cell.model for cell in drawn if "_" in cell.model} == {"kernel_inverse", *solvers}
+        estimators = {cell.fit["estimator"] for cell in cells}
+        assert {name for name in estimators if "." not in name} == set(MODELS)
+    for cell in paper.cells.values():
+        assert np.isfinite(cell.cost)
+        assert cell.cost > 0
+        assert paper.datasets[cell.dataset] == cell.data
+        # the solvers have neither densities nor folds, which are what is solved
+        assert not {"density", "folds", "cut", "decimals"} & set(cell.fit["fit"])
 
 
-def test_the_paper_has_ten_replicates_and_full_grids(paper: Plan) -> None:
-    for name, study in synthetic(paper).items():
-        drawing = name == "fig1"  # one small data set, to look at
-        if not drawing and not name.startswith("fig") and name != "h1":
-            continue  # studies that the paper does not have
-        path = name in ("fig12", "h1")  # four psi at one lam and rho, as the paper says
-        for cell in study.cells:
-            assert cell.data["replicates"] == (1 if drawing else 10)
+def test_the_figures_of_the_paper_have_ten_replicates_and_full_grids(paper: Plan) -> None:
+    for name in [*RECOVERY, "fig4", "fig5", "fig12", "fig13", "h1"]:
+        for cell in paper.studies[name].cells:
+            assert cell.data["replicates"] == 10
             assert set(cell.fit["grid"]) == set(MODELS[cell.fit["estimator"]].hyperparameters)
             sizes = [len(values) for values in cell.fit["grid"].values()]
-            if path:
-                assert cell.fit["grid"] == {
-                    "lam": [0.1],
-                    "rho": [0.01],
-                    "psi": [1e-7, 1e-5, 1e-3, 0.1],
-                }
-            elif not drawing:
+            if name in ("fig12", "h1"):  # four psi at one lam and rho, as the paper states
+                psi = [1e-7, 1e-5, 1e-3, 0.1]
+                assert cell.fit["grid"] == {"lam": [0.1], "rho": [0.01], "psi": psi}
+            else:
                 assert min(sizes) >= 7
                 assert len(sizes) == 3 or max(sizes) > 7  # fewer axes, finer steps
 
 
-def test_further_studies_have_the_replicates_and_grids_that_they_are_for(paper: Plan) -> None:
-    for name in ("control_noise", "control_kx", "control_kz"):
-        for cell in paper.studies[name].cells:
-            assert cell.data["replicates"] == 10
-            fig3 = {c.model: c.fit for c in paper.studies["fig3"].cells}
-            # the grids of the figure that they are the controls of; kernels have nothing to choose
-            expected = {} if "kernel" in cell.model else fig3[cell.model]["grid"]
-            assert cell.fit["grid"] == expected
-    for name in ("cv_noise", "cv_missing", "cv_sizes"):
-        for cell in paper.studies[name].cells:
-            assert cell.data["replicates"] == 10
-            assert cell.fit["held_out"]["folds"] > 1
-            assert len(cell.fit["grid"]["density"]) == 1  # graphs of one density
-    for name, axis in (("limits_psi", "psi"), ("limits_lam", "lam"), ("limits_rho", "rho")):
-        for cell in paper.studies[name].cells:
-            sizes = {key: len(values) for key, values in cell.fit["grid"].items()}
-            assert sizes.pop(axis) >= 9
-            assert set(sizes.values()) == {1}
-    for cell in paper.studies["precision"].cells:
-        assert ("solver" in cell.fit["options"]) == (cell.model != "kgl")
-        assert "decimals" in cell.fit
-    # a model of `once` is fitted at the first level alone, whatever is swept
-    cells = [c for c in paper.studies["control_kx"].cells if c.model == "gl"]
-    groups = {(c.labels["graph"], c.labels["data"]) for c in cells}
-    assert len(cells) == len(groups)
-    swept = [c for c in paper.studies["control_kx"].cells if c.model == "kgln"]
-    assert len(swept) > len({(c.labels["graph"], c.labels["data"]) for c in swept})
-
-
-def test_specifications_are_jobs_of_their_own(paper: Plan) -> None:
-    assert paper.specification_studies == ["specifications"]
-    assert "specifications" not in paper.scored
-    assert set(paper.scored) == set(paper.studies) - {"specifications"}
-    named = {key.partition("/")[2]: spec for key, spec in paper.specifications.items()}
-    assert named["default"]["overrides"] == []
-    assert named["alpha10"]["overrides"] == ["protocol.data.alpha=10"]
-    assert {spec["collection"] for spec in named.values()} == {"reduced"}
-    files = paper.specification_files("specifications")
-    assert files[0] == "results/paper/specifications/specifications/default.parquet"
-    assert len(files) == len(named) > 20
-    assert paper.benchmarks["specification"][0] == (
-        "results/paper/benchmarks/specifications/specifications/default.tsv"
-    )
-    assert (
-        paper.record["specifications"]
-        != make_plan("smoke", ["data.source=simulated"]).record["specifications"]
-    )
-    alone = make_plan("fig2")
-    assert alone.specifications == {}
-    assert "specifications" not in alone.record
-
-
-def test_what_the_specifications_are_made_of_is_part_of_them(tmp_path: Path) -> None:
-    """An edit of a configuration that they read runs them again, one of another does not."""
-    plain = make_plan("specifications").specifications
-    copy = tmp_path / "conf"
-    shutil.copytree(ROOT / "conf", copy)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KGL_CONF", str(copy))
-        assert make_plan("specifications").specifications == plain
-        for file, same in (("study/fig1.yaml", True), ("study/fig2.yaml", False)):
-            with (copy / file).open("a", encoding="utf-8") as stream:
-                stream.write("# edited\n")
-            assert (make_plan("specifications").specifications == plain) is same
-    added = make_plan("specifications", ["replicates=2"]).specifications
-    assert all(spec["overrides"][-1] == "replicates=2" for spec in added.values())
-
-
-def test_real_data_have_graphs_of_the_density_that_the_paper_states(paper: Plan) -> None:
-    by_name = {study.name: study for study in paper.studies.values()}
-    for name in ("fig6", "fig7"):
-        for cell in by_name[name].cells:
-            assert cell.data["replicates"] == 10
-            assert cell.fit["held_out"] == {"folds": 3, "density": 0.3}
-            if "kernel" in cell.model:
-                assert cell.fit["grid"] == {}
-                continue
-            axes = [
-                "density" if k == "psi" else k
-                for k in MODELS[cell.fit["estimator"]].hyperparameters
-            ]
-            assert list(cell.fit["grid"]) == axes
-            assert 0.3 in cell.fit["grid"]["density"]
-    assert {c.fit["options"].get("density") for c in by_name["fig6"].cells} == {None, 0.3}
-    rates = [c.data["data"]["missing"] for c in by_name["fig6"].cells if c.model == "kgl"]
-    assert rates == [k / 10 for k in range(10)]
-    numbers = [c.data["data"]["n"] for c in by_name["fig7"].cells if c.model == "kgl"]
-    assert (numbers[0], numbers[-1]) == (20, 160)
-    # the protocol of the solvers has neither densities nor folds, which are what is solved
-    for cell in paper.cells.values():
-        assert not {"density", "folds", "cut"} & set(cell.fit["fit"])
-    assert paper.score(f"fig6{SUFFIX}") == {
-        "aps": "weights",
-        "cv_density": 0.3,
-        "best": "replicate",
-        "folds": 3,
-        "points": False,
-    }
-    assert paper.score("limits_psi")["points"] is True
-    assert paper.score("fig2")["folds"] == 0
-
-
-def test_every_swept_key_is_a_label_of_a_cell(paper: Plan) -> None:
-    for cell in paper.studies[f"sushi_attributes{SUFFIX}"].cells:
-        options = cell.data["data"]["options"]
-        assert cell.labels["scale"] == options["scale"]
-        assert (cell.labels["sweep"], cell.labels["level"]) == (
-            "bandwidth_x",
-            options["bandwidth_x"],
-        )
-        assert list(cell.labels)[-1] == "model"
-    assert len(paper.studies[f"sushi_attributes{SUFFIX}"].cells) == 15
-
-
 @pytest.mark.parametrize("study", RECOVERY)
 def test_each_recovery_figure_compares_six_models_on_the_same_data(study: str, paper: Plan) -> None:
-    family = dict(zip(RECOVERY, ["sbm", "sbm", "er", "ba", "er", "ba"], strict=True))[study]
     swept = "noise" if study in ("fig2", "fig8", "fig9") else "missing"
     cells = paper.studies[study].cells
-    assert {cell.labels["graph"] for cell in cells} == {family}
+    assert {cell.labels["graph"] for cell in cells} == {RECOVERY[study]}
     levels = sorted({cell.data["data"][swept] for cell in cells})
-    assert levels[0] == 0.0
-    assert levels[-1] == (2.0 if swept == "noise" else 0.9)
+    assert (levels[0], levels[-1]) == (0.0, 2.0 if swept == "noise" else 0.9)
     assert len(cells) == 6 * len(levels) >= 6 * 9
-    for dependent, models in (
-        (False, {"GL", "GL-2step", "KGL-N"}),
-        (True, {"KGL-Agnostic", "KGL-O", "KGL"}),
-    ):
-        for level in levels:
-            group = [
-                cell
-                for cell in cells
-                if cell.data["data"]["dependent"] is dependent and cell.data["data"][swept] == level
-            ]
-            assert {cell.fit["estimator"] for cell in group} == models
-            assert len({cell.dataset for cell in group}) == 1
-            assert {cell.labels["level"] for cell in group} == {level}
+    compared = {False: {"GL", "GL-2step", "KGL-N"}, True: {"KGL-Agnostic", "KGL-O", "KGL"}}
+    groups: dict[tuple[bool, float], list[Any]] = {}
+    for cell in cells:
+        assert cell.labels["level"] == cell.data["data"][swept]
+        groups.setdefault((cell.data["data"]["dependent"], cell.labels["level"]), []).append(cell)
+    for (dependent, _), group in groups.items():
+        assert {cell.fit["estimator"] for cell in group} == compared[dependent]
+        assert len({cell.dataset for cell in group}) == 1
 
 
-def test_the_sizes_of_figure_5_are_those_of_the_data(paper: Plan) -> None:
-    sizes = {(c.data["graph"]["m"], c.data["data"]["n"]) for c in paper.studies["fig5"].cells}
-    assert len(sizes) >= 12
-    assert {cell.labels["graph"] for cell in paper.studies["fig5"].cells} == {"sbm", "er", "ba"}
+def test_cells_are_named_by_what_they_hold_and_shared(paper: Plan) -> None:
     for cell in paper.studies["fig5"].cells:
         m, n = cell.data["graph"]["m"], cell.data["data"]["n"]
         assert cell.name == f"{cell.labels['graph']}-dependent/m-{m}_n-{n}/kgl"
         assert (cell.labels["m"], cell.labels["n"], cell.labels["level"]) == (m, n, n)
-
-
-def test_studies_share_cells(paper: Plan) -> None:
     missing = names(paper, "fig3") | names(paper, "fig10") | names(paper, "fig11")
     assert names(paper, "fig4") < missing
-    assert missing - names(paper, "fig4") == {name for name in missing if name.endswith("/gl")}
     assert names(paper, "fig13") < names(paper, "fig3")
     assert names(paper, "fig12") == names(paper, "h1")
-    assert set(paper.fits("fig4")) <= {file for s in RECOVERY for file in paper.fits(s)}
-    assert len(paper.cells) == len(set().union(*(names(paper, study) for study in paper.studies)))
+    assert set(paper.cells) == set().union(*(names(paper, study) for study in paper.studies))
     assert len(paper.cells) < sum(len(study.cells) for study in paper.studies.values())
-
-
-def test_only_the_whole_run_of_the_paper_changes_the_tracked_figures(paper: Plan) -> None:
-    assert paper.directory == "results/paper"
-    shown = {f"figures/{name}.{kind}" for name in paper.studies for kind in ("png", "csv")}
-    assert shown | {f"figures/provenance{SUFFIX}.json"} <= set(paper.published)
-    records = ("captions.json", "claims.csv", "facts.csv", "jobs.csv", "run.json")
-    for kind, end in (name.split(".") for name in records):
-        path = paper.published[f"figures/{kind}{SUFFIX}.{end}"]
-        assert path == f"results/paper/{kind}/paper{SUFFIX}.{end}"
-    assert {str(Path(path).parent) for path in paper.published} == {"figures"}
     one = make_plan("fig13")
-    assert (one.directory, one.published) == ("results/paper", {})
+    assert one.directory == "results/paper"
     assert all(cell == paper.cells[name] for name, cell in one.cells.items())
-    assert make_plan("fig13", ["seed=1"]).published == {}
 
 
-def test_the_files_that_rules_ask_for(paper: Plan) -> None:
-    fig1 = paper.studies["fig1"].cells[0].name
-    assert paper.drawn("fig1", "fits") == paper.fits("fig1") == [f"results/paper/fits/{fig1}.npz"]
-    assert paper.drawn("fig1", "data") == [f"results/paper/data/{Path(fig1).parent}.npz"]
-    assert paper.drawn("fig2", "fits") == paper.drawn("fig2", "data") == []
-    listed = [path for paths in paper.benchmarks.values() for path in paths]
-    assert len(listed) == len(set(listed))
-    expected = (
-        len(paper.datasets) + len(paper.cells) + len(paper.scored) + len(paper.specifications)
-    )
-    assert len(listed) == expected
-    kinds = set(paper.benchmarks)
-    assert {"data", "score", "fit kgl, dependent, missing", "fit gl, independent, noise"} <= kinds
+def test_every_swept_key_is_a_label_of_a_cell(paper: Plan) -> None:
+    for cell in paper.studies[f"sushi_attributes{STANDIN_SUFFIX}"].cells:
+        options, labels = cell.data["data"]["options"], cell.labels
+        assert labels["scale"] == options["scale"]
+        assert (labels["sweep"], labels["level"]) == ("bandwidth_x", options["bandwidth_x"])
+        assert list(labels)[-1] == "model"
 
 
-def test_captions_say_what_was_done(paper: Plan) -> None:
-    caption = paper.studies["fig2"].caption
-    for text in ("10 replicates,", "m = 20,", "n = 100,", "alpha = 100,", "810 points"):
-        assert text in caption
-    assert "stochastic block model" in caption
-    assert "343 points" in paper.studies["fig3"].caption
-    assert "10 replicates of each of 3 families" in paper.studies["fig4"].caption
-    assert "1 replicate, m = 12, n = 40" in paper.studies["fig1"].caption
-    assert "m = 10, 20, 40, 80, n = 10, 30, 100, 300" in paper.studies["fig5"].caption
-    for study in paper.studies.values():
-        assert "\n" not in study.caption
+def test_captions_state_the_settings(paper: Plan) -> None:
+    for name, texts in {
+        "fig1": ["1 replicate, m = 12, n = 40"],
+        "fig2": ["10 replicates,", "m = 20,", "n = 100,", "alpha = 100,", "810 points"],
+        "fig4": ["10 replicates of each of 3 families"],
+        "fig5": ["m = 10, 20, 40, 80, n = 10, 30, 100, 300"],
+    }.items():
+        assert all(text in paper.studies[name].caption for text in texts)
+    assert not any("\n" in study.caption for study in paper.studies.values())
 
 
 def test_masked_and_large_cells_weigh_more(paper: Plan) -> None:
     cost = {name: cell.cost for name, cell in paper.cells.items()}
-    assert min(cost.values()) > 0
     assert cost["sbm-dependent/missing-0.5/kgl"] > cost["sbm-dependent/missing-0.0/kgl"]
     assert cost["sbm-dependent/m-80_n-100/kgl"] > cost["sbm-dependent/m-10_n-100/kgl"]
     assert cost["sbm-independent/noise-0.0/gl"] < cost["sbm-independent/noise-0.0/kgln"]
 
 
-def test_real_cells_weigh_more_with_folds_and_cost_something_without_a_grid(paper: Plan) -> None:
-    cells = paper.cells
-    by_model = {c.model: c.cost for c in paper.studies[f"fig6{SUFFIX}"].cells}
-    assert by_model["kgl"] > by_model["gl"] > 0
-    assert by_model["kernel_sparse"] > 0
-    assert np.isfinite([cell.cost for cell in cells.values()]).all()
-
-
-def test_the_ledger_reads_the_tables_of_the_studies_that_claims_are_about(paper: Plan) -> None:
-    assert paper.judged["fig6"] == f"results/paper/tables/fig6{SUFFIX}.parquet"
-    assert paper.judged["facts-sushi"] == f"results/paper/tables/facts-sushi{SUFFIX}.parquet"
-    assert paper.judged["limits_psi"] == "results/paper/tables/limits_psi.parquet"
-    simulated = set(paper.ledger["simulated"]) & set(paper.judged)
-    assert simulated == {"fig6", "fig7", "facts-swiss", "facts-sushi"}
-    assert not any(name.startswith(("control", "specifications")) for name in paper.judged)
-    assert paper.ledger["labels"]["models"]["kgln"] == "KGL-N"
-    assert make_plan("fig6", ["data.source=simulated"]).judged == {}
-
-
-def test_the_record_of_a_run_follows_its_settings_alone() -> None:
-    record = make_plan("fig13", ["seed=1"], "mine").record
-    assert record == make_plan("fig13", ["seed=1"], "mine").record
-    assert record["cells"] != make_plan("fig13", ["seed=2"], "mine").record["cells"]
-    assert (record["name"], record["overrides"]) == ("mine", ["seed=1"])
-
-
-def test_the_protocol_of_a_run_is_the_one_that_most_studies_share(paper: Plan) -> None:
-    # figure 1 comes first and is smaller
-    first = paper.studies["fig1"].settings["protocol"]["data"]
-    assert (first["m"], first["n"]) == (12, 40)
-    shared = paper.record["protocol"]
-    assert shared == paper.studies["fig2"].settings["protocol"]
-    assert (shared["data"]["m"], shared["data"]["n"]) == (20, 100)
-    assert make_plan("fig1").record["protocol"]["data"]["m"] == 12
-
-
-def test_captions_are_by_study_with_the_number_in_the_paper(paper: Plan) -> None:
-    found = paper.captions
-    assert list(found) == [study.name for study in paper.studies.values()]
-    assert found["fig2"]["figure"] == 2
-    assert found["fig6"]["figure"] == 6  # a stand-in for it is still for figure 6
-    assert found["fig6"]["caption"].startswith("SIMULATED STAND-IN, no real data. ")
-    assert {name for name in found if found[name]["figure"]} == {f"fig{k}" for k in range(1, 14)}
-    assert found["specifications"]["caption"] == paper.studies["specifications"].caption
-    for name, caption in found.items():
-        assert caption["title"] in caption["caption"], name
-    json.dumps(found)
-
-
-def test_the_verdict_on_stand_ins_does_not_take_the_place_of_the_tracked_one(paper: Plan) -> None:
-    assert paper.verdict == {
-        "text": f"results/paper/REPLICATION{SUFFIX}.md",
-        "page": f"results/paper/report{SUFFIX}.html",
-    }
-    real = replace(
-        paper, studies={key: study for key, study in paper.studies.items() if not study.simulated}
+def test_settings_of_the_protocol_reach_the_fit_and_the_score(paper: Plan) -> None:
+    fig6 = paper.studies[f"fig6{STANDIN_SUFFIX}"]
+    assert {str(c.fit["held_out"]) for c in fig6.cells} == {"{'folds': 3, 'density': 0.3}"}
+    assert all(0.3 in c.fit["grid"]["density"] for c in fig6.cells if c.fit["grid"])
+    assert (fig6.score["folds"], fig6.score["cv_density"]) == (3, 0.3)
+    assert paper.studies["limits_psi"].score["points"] is True
+    assert (paper.studies["fig2"].score["folds"], paper.studies["fig2"].score["points"]) == (
+        0,
+        False,
     )
-    assert real.verdict == {"text": "REPLICATION.md", "page": "results/paper/report.html"}
-    assert replace(real, name="smoke", run="smoke").verdict["text"] == (
-        "results/smoke/REPLICATION.md"
-    )
-    # a single study, or a run with overrides, is not judged as a whole
-    assert make_plan("fig2").verdict == {}
-    assert replace(real, overrides=("seed=1",), run="paper-seed1").verdict == {}
+    assert {tuple(c.fit["keep"]) for c in paper.studies["convergence"].cells} == {("rise",)}
+    swept = [c for c in paper.studies["precision"].cells if c.labels["graph"] == "sbm"]
+    assert [c.fit["decimals"] for c in swept if c.model == "kgl"] == [15, 8, 7, 6, 5, 4, 3]
+    assert all(("solver" in c.fit["options"]) == (c.model != "kgl") for c in swept)
+    given = [
+        "protocol=unit_variance",
+        "protocol.fit.decimals=0",
+        "protocol.fit.backend_settings=own",
+    ]
+    (cell,) = make_plan("fig13", given).cells.values()
+    assert cell.data["graph"]["unit_variance"] is True
+    assert (cell.fit["decimals"], cell.fit["fit"]["backend_settings"]) == (0, "own")
 
 
-# --------------------------------------------------------------------- code that jobs depend on
-
-# Modules that a job loads but that cannot change a number it writes: they name, check, read or
-# write. Any other module of kgl must be in CODE, or an edit of it would leave old results.
-HARMLESS = {
-    "experiments/__init__.py",
-    "experiments/kept.py",
-    "kgl/__init__.py",
-    "kgl/_optional.py",
-    "experiments/config.py",
-    "experiments/jobs.py",
-    "experiments/io.py",
-    "kgl/solvers/__init__.py",
-}
-# Scores, claims and the verdict take no more than the type of an array from kgl/laplacian.py, and
-# the verdict names from experiments/score.py; facts draw no graph, check no estimator and
-# centre no ratings; specifications have no real data.
-HARMLESS_FOR = {
-    "score": {"kgl/laplacian.py"},
-    "claims": {"kgl/laplacian.py"},
-    "verdict": {"kgl/laplacian.py", "experiments/score.py"},
-    "facts": {"kgl/_validation.py", "kgl/random_graphs.py", "experiments/datasets/centring.py"},
-    "specification": {
-        "experiments/datasets/real.py",
-        *(p.relative_to(ROOT).as_posix() for p in (ROOT / "kgl/datasets").glob("*.py")),
-    },
-}
-
-# Runs each kind of job, since modules may be loaded late, and prints which modules it loaded.
-SPY = """
-import json, sys
-from pathlib import Path
-
-root, work = Path(sys.argv[1]), Path(sys.argv[2])
+# -------------------------------------------------------------------------------------- overrides
 
 
-def loaded():
-    named = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    files = [Path(name).resolve() for name in named if name]
-    return [f.relative_to(root).as_posix() for f in files if f.is_relative_to(root / "kgl")]
+def test_overrides_go_to_a_directory_of_their_own() -> None:
+    given = [["seed=1"], ["seed=2"], ["seed=1", "replicates=2"], ["replicates=2", "seed=1"]]
+    runs = [make_plan("fig13", overrides).run for overrides in given]
+    assert all(re.fullmatch(r"fig13-[0-9a-f]{8}", run) for run in runs)
+    assert len(set(runs[:3])) == 3
+    assert runs[2] == runs[3]
+    assert make_plan("fig13", "seed=1").run == runs[0]  # one text is a list of one
+    # of two overrides of a key the later one is in force
+    assert make_plan("fig13", ["seed=2", "seed=1"]).run == runs[0]
+    assert make_plan("fig13", ["seed=1", "seed=2"]).run == runs[1]
+    assert make_plan("fig13", ["seed=1"], 3).directory == "results/3"  # --config run=3
 
 
-def forget():
-    for name in list(sys.modules):
-        if name.partition(".")[0] == "kgl":
-            del sys.modules[name]
+def test_overrides_reach_the_cells_and_the_caption() -> None:
+    given = ["replicates=3", "protocol.data.alpha=50", "grid=tiny", "data.noise=0.5"]
+    plan = make_plan("fig13", given, "mine-2")
+    assert (plan.directory, plan.overrides) == ("results/mine-2", tuple(given))
+    (cell,) = plan.cells.values()
+    assert (cell.data["replicates"], cell.data["graph"]["alpha"]) == (3, 50)
+    assert (cell.data["data"]["noise"], len(cell.fit["grid"]["lam"])) == (0.5, 2)
+    assert all(t in plan.studies["fig13"].caption for t in ("3 replicates", "alpha = 50"))
 
 
-seen = {}
-from experiments.jobs import data_job
-
-graph = {"m": 6, "density": 0.5, "alpha": 10.0, "weights": "uniform", "connected": True}
-data = {"n": 8, "noise": 0.1, "missing": 0.2, "bandwidth": "median_distance", "dependent": True}
-for family in ("sbm", "er", "ba"):
-    settings = {"make": "experiments.datasets.synthetic.synthetic", "seed": 0, "replicates": 1}
-    settings |= {"graph": {**graph, "family": family, "options": {}}, "data": data}
-    data_job(settings, work / "data.npz", work / "log")
-seen["data"] = loaded()
-
-forget()
-from experiments.jobs import data_job
-
-graph |= {"family": "sbm", "options": {}, "unit_variance": False}
-for side in ("oracle", "rewired-0.5", "covariates-1", "unrelated", "identity"):
-    settings = {"make": "experiments.datasets.custom_kernels.custom_kernels", "seed": 0, "replicates": 1}
-    own = {"signal": side != "oracle", "side": side, "covariates": 3, "observations": "2"}
-    settings |= {"graph": graph, "data": {**data, "options": own}}
-    data_job(settings, work / "handed.npz", work / "log")
-seen["custom_kernel"] = loaded()
-
-forget()
-from experiments.jobs import data_job
-
-own = {
-    "swiss": {"unit": "km", "bandwidth_x": "median_distance", "keep_one": True},
-    "sushi": {
-        **{"min_rated": 8, "centre": "item", "scale": "minmax", "combine": "mean"},
-        **{"bandwidth_x": "median_distance"},
-    },
-}
-for files, m in (("swiss", 89), ("sushi", 32)):
-    settings = {"make": f"experiments.datasets.real.{files}", "seed": 0, "replicates": 1}
-    settings |= {"graph": {"family": "given", "m": m, "density": 0.3}}
-    settings |= {"data": {**data, "n": 3, "source": "simulated", "options": own[files]}}
-    data_job(settings, work / "real.npz", work / "log")
-seen["real"] = loaded()
-
-forget()
-from experiments.jobs import facts_job
-
-for files in ("swiss", "sushi"):
-    facts_job(files, "simulated", work / "facts.parquet", work / "log")
-seen["facts"] = loaded()
-
-forget()
-from experiments.jobs import claims_job
-
-claims_job({"fig6": ""}, ["fig6"], {"models": {}, "kinds": {}}, work / "claims.csv", work / "log")
-seen["claims"] = loaded()
-
-forget()
-import kgl.solvers.cvxpy_step  # only where a protocol asks for it
-from kgl.problem import MODELS
-from experiments.jobs import fit_job
-
-fit = {"average": True, "tol": 1e-4, "max_iter": 3, "solver": "newton", "backend": None}
-for name, model in MODELS.items():
-    settings = {"estimator": name, "grid": {axis: [0.1] for axis in model.hyperparameters}}
-    settings |= {"options": {}, "fit": fit, "keep": ["weights", "signals"]}
-    settings |= {"held_out": {"folds": 2, "density": 0.3}}
-    fit_job(work / "data.npz", settings, work / "fit.npz", work / "log")
-seen["fit"] = loaded()
-
-forget()
-from experiments.jobs import score_job
-
-score = {"aps": "weights", "best": "replicate"}
-score_job("one", [work / "fit.npz"], [{}], score, work / "table.parquet", work / "log")
-seen["score"] = loaded()
-
-forget()
-from experiments.jobs import specification_job
-
-small = ["replicates=1", "grid=tiny", "protocol.data.m=8", "protocol.data.n=12"]
-small += ["levels.families=[sbm]", "levels.noise=[0.0]", "levels.missing=[0.2]"]
-small += ["levels.m=[8]", "levels.n=[12]"]
-spec = {"collection": "reduced", "overrides": small}
-specification_job(spec, work / "specification.parquet", work / "log")
-seen["specification"] = loaded()
-
-forget()
-from experiments.jobs import specifications_job
-
-about = {"setting": "a", "change": "b", "overrides": []}
-made = [work / "specification.parquet"]
-specifications_job({"default": about}, made, work / "specifications.parquet", work / "log")
-seen["specifications"] = loaded()
-
-forget()
-sys.path.insert(0, str(root / "tests"))
-from verdict_files import publish
-from experiments.report import verdict_job
-
-verdict_job(publish(work / "figures"), work / "a.md", work / "a.html", work / "log")
-seen["verdict"] = loaded()
-print(json.dumps(seen))
-"""
-
-
-@pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    work = tmp_path_factory.mktemp("spy")
-    done = subprocess.run(
-        [sys.executable, "-c", SPY, str(ROOT), str(work)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return {rule: set(files) for rule, files in json.loads(done.stdout).items()}
-
-
-def uncovered(files: set[str], patterns: tuple[str, ...] | list[str], rule: str) -> set[str]:
-    needed = files - HARMLESS - HARMLESS_FOR.get(rule, set())
-    return {name for name in needed if not any(fnmatch(name, pattern) for pattern in patterns)}
+@pytest.mark.usefixtures("conf")
+def test_overrides_of_a_user_win_over_those_of_a_collection_and_these_over_the_studys() -> None:
+    for given, expected in (([], (8, 4)), (["replicates=6"], (8, 6)), (["seed=5"], (5, 4))):
+        plan = make_plan("little", given)
+        assert plan.run.startswith("little-") == bool(given)
+        assert {(c.data["seed"], c.data["replicates"]) for c in plan.cells.values()} == {expected}
 
 
 @pytest.mark.parametrize(
-    ("rule", "heart"),
+    ("overrides", "run", "texts"),
     [
-        ("data", "sources"),
-        ("fit", "fitting"),
-        ("score", "scoring"),
-        ("facts", "real"),
-        ("claims", "claims/real"),
-        ("specification", "specifications"),
-        ("verdict", "verdict/worth"),
+        (["seed=1"], "paper", ["'paper'", "another name"]),
+        (["seed=1"], "smoke", ["'smoke'", "another name"]),
+        (None, "mine", ["'mine'", "'paper'"]),
+        (["seed=1"], "../elsewhere", ["'../elsewhere'", "letters, digits"]),
+        (["seed=1"], "./paper", ["'./paper'"]),
+        (["seed=1"], "paper/", ["'paper/'"]),
     ],
 )
-def test_the_code_that_jobs_run_reruns_them_when_edited(
-    rule: str, heart: str, paper: Plan, loaded: dict[str, set[str]]
+def test_names_of_runs_that_would_mix_results_are_refused(
+    overrides: list[str] | None, run: str, texts: list[str]
 ) -> None:
-    files = loaded[rule]
-    assert f"experiments/{heart}.py" in files
-    whole = CODE[rule]
-    if rule == "specification":  # it makes data, fits, tables and a ledger
-        whole = tuple(p for part in ("data", "fit", "score", "claims", rule) for p in CODE[part])
-    assert uncovered(files, whole, rule) == set()
-    # the patterns are all needed, so this test sees a module that is forgotten
-    for pattern in CODE[rule]:
-        assert uncovered(files, [other for other in whole if other != pattern], rule), pattern
-    # and the rules are told of the files
-    name, cell = next(iter(paper.cells.items()))
-    told = {"data": paper.data_code(cell.dataset), "fit": paper.fit_code(name)}
-    told["specification"] = paper.specification_code()
-    assert uncovered(files, told.get(rule, paper.code(rule)), rule) == set()
+    message = refusal("fig13", overrides, run)
+    assert all(text in message for text in [f"run = {texts[0]}", *texts])
 
 
-def test_the_code_of_controls_makes_their_data_anew_when_edited(
-    paper: Plan, loaded: dict[str, set[str]]
+@pytest.mark.parametrize(
+    ("study", "given", "texts"),
+    [
+        # keys that a study sweeps over, by any name
+        ("fig13", ["data.missing=0.5"], ["conf/study/fig13.yaml", "levels.missing=[...]"]),
+        ("fig13", ["++data.missing=0.5"], ["++data.missing=0.5", "levels.missing=[...]"]),
+        ("fig5", ["protocol.data.m=9"], ["conf/study/fig5.yaml", "levels.m=[...]"]),
+        ("fig5", ["graph.m=9", "study.graph=[er]"], ["graph.m", "levels.m=[...]"]),
+        # what the study chooses
+        ("fig13", ["graph=er"], ["'graph'", "study.graph=[er]"]),
+        ("fig13", ["data=dependent"], ["'data'", "study.models"]),
+        ("fig13", ["model=gl"], ["'model'", "study.models"]),
+        ("fig13", ["study=fig2"], ["'study'", "--config study="]),
+        ("fig13", ["study.overrides=[seed=1]"], ["study.overrides"]),
+        # what is not a list of overrides, or names nothing
+        ("fig13", {"seed": 1}, ["not a list of texts", "overrides=[data.noise=0.5]"]),
+        ("fig13", [1], ["not a list of texts"]),
+        ("fig13", ["sed=1"], ["'sed'", "did you mean 'seed'?"]),
+        ("fig13", ["study.graph=[err]"], ["conf/graph/err.yaml", "valid: ba, er, items, sbm"]),
+        ("fig13", ["protocol.fit.decimals=16"], ["protocol.fit.decimals", "16"]),
+        ("fig14", None, ["conf/study/fig14.yaml does not exist", "fig13"]),
+        # names that lead nowhere
+        ("fig13", ["study.figure=curves.recoverie"], ["did you mean 'recovery'?"]),
+        ("fig13", ["study.figure=nosuch.draw"], ["no module", "nosuch"]),
+        ("fig13", ["model.estimator=KGLX"], ["conf/model/kgl.yaml", "'KGLX'", "KGL-Agnostic"]),
+        ("fig13", ["model.estimator=experiments.nosuch.fit"], ["no module", "nosuch"]),
+        ("fig13", ["graph.family=sbn"], ["conf/graph/sbm.yaml", "'sbn'", "valid: ba, er, sbm"]),
+        ("fig13", ["data.make=experiments.datasets.synthetic.real"], ["conf/data/", "synthetic"]),
+        ("fig13", ["model.grid={psi: [1.0]}"], ["conf/model/kgl.yaml", "lam, rho, psi"]),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_any_work(
+    study: str, given: Any, texts: list[str]
 ) -> None:
-    files = loaded["custom_kernel"]
-    assert "experiments/datasets/custom_kernels.py" in files
-    handed = {
-        name: paper.data_code(name)
-        for name, settings in paper.datasets.items()
-        if settings["make"] == "experiments.datasets.custom_kernels.custom_kernels"
-    }
-    assert {"custom_kernel_independent", "pure_noise"} <= {
-        name.partition("/")[0].partition("-")[2].partition("-")[0] for name in handed
-    }
-    for name, code in handed.items():
-        assert uncovered(files, code, "data") == set(), name
-    # while the paper's own data do not wait for it
-    assert "experiments/datasets/custom_kernels.py" not in paper.data_code(
-        "sbm-independent/noise-0.0"
-    )
+    message = refusal(study, given)
+    for text in texts:
+        assert text in message
 
 
-def test_gathering_specifications_takes_no_code_but_reading_and_writing(
-    loaded: dict[str, set[str]],
+def test_the_command_line_has_three_keys() -> None:
+    given = {"study": "fig13", "overrides": ["seed=1"], "run": "mine"}
+    plan = plan_of_config(given)
+    assert (plan.name, plan.overrides, plan.run) == ("fig13", ("seed=1",), "mine")
+    with pytest.raises(ConfigError, match="did you mean 'overrides'") as caught:
+        plan_of_config({"override": ["seed=1"]})
+    assert "override=" in str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------ edits
+
+
+def test_an_edit_changes_what_depends_on_it_and_nothing_else(
+    tmp_path: Path, conf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert loaded["specifications"] <= HARMLESS | {"kgl/laplacian.py"}  # the type of an array
+    before = make_plan("small").cells
+    assert set(before) == GL | KGL
+    copy = copy_conf(tmp_path, small=SMALL)
+    monkeypatch.setenv("KGL_CONF", str(copy))
+    for name, old, new, data, fit in (
+        ("model/gl", "options: {}", "options: {tol: 0.5}", set(), GL),
+        ("data/dependent", "missing: 0.0", "missing: 0.25", KGL, set()),
+        ("grid/paper", "lam: [1.0e-3, ", "lam: [", set(), KGL),
+        ("protocol/paper", "best: replicate", "best: mean", set(), set()),
+        ("model/gl", "label: GL", "label: one", set(), set()),
+        ("graph/sbm", "label: ", "label: the ", set(), set()),
+    ):
+        path = copy / f"{name}.yaml"
+        text = path.read_text(encoding="utf-8")
+        assert text.count(old) == 1
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        after = make_plan("small").cells
+        assert set(after) == set(before)
+        assert {key for key in after if after[key].data != before[key].data} == data
+        assert {key for key in after if after[key].fit != before[key].fit} == fit
+        before = after
 
 
-def test_the_verdict_follows_its_template_and_style_but_not_what_python_keeps(paper: Plan) -> None:
-    told = paper.code("verdict")
-    assert {f"experiments/report/page.{end}" for end in ("html.jinja", "css", "js")} < set(told)
-    assert "experiments/claims/causes.py" in told
-    kept = ROOT / "experiments/report/__pycache__"
-    there = kept.exists()
-    kept.mkdir(exist_ok=True)
-    try:
-        assert paper.code("verdict") == told
-    finally:
-        if not there:
-            kept.rmdir()
-    assert not any("__pycache__" in name for name in told)
+@pytest.mark.usefixtures("conf")
+def test_a_model_and_a_family_of_ones_own_are_a_file_and_a_word_each() -> None:
+    expected = GL | KGL | {name.replace("/gl", "/mine") for name in GL}
+    assert set(make_plan("own").cells) == expected | {n.replace("sbm", "ring") for n in expected}
 
 
-def test_the_code_of_real_data_makes_them_anew_when_edited(
-    paper: Plan, loaded: dict[str, set[str]]
+@pytest.mark.usefixtures("conf")
+def test_studies_that_describe_a_cell_differently_are_refused() -> None:
+    message = refusal("clash")
+    for text in ("small and seven", "sbm-independent/noise-0.0/gl", "conf/study/seven.yaml"):
+        assert text in message
+    with pytest.raises(ConfigError, match="small and seven"):
+        plan_specification("clash", [])
+    plan = make_plan("fine")
+    apart = {name.replace("dependent/", "dependent-seven/") for name in GL}
+    assert set(plan.cells) == GL | KGL | apart
+    assert {name for name, cell in plan.cells.items() if cell.data["seed"] == 7} == apart
+
+
+@pytest.mark.usefixtures("conf")
+def test_models_that_the_sweep_does_not_change_have_one_cell() -> None:
+    plan = make_plan("once", ["study.sweep={data.noise: [0.25, 1.0, 2.0]}"])
+    levels: dict[tuple[str, str], list[float]] = {}
+    for cell in plan.studies["once"].cells:
+        assert cell.labels["level"] == cell.data["data"]["noise"]
+        levels.setdefault((cell.labels["graph"], cell.model), []).append(cell.labels["level"])
+    assert len(levels) == 2 * 5
+    for (_, model), found in levels.items():
+        assert found == ([0.25, 1.0, 2.0] if model in ("gl", "kgl") else [0.25])
+    message = refusal("once", ["study.once={swiss: [gl]}"])
+    assert "'swiss'" in message
+    assert "valid: independent, dependent" in message
+
+
+# --------------------------------------------------------------------------------- specifications
+
+
+@pytest.mark.usefixtures("conf")
+def test_a_study_of_specifications_has_them_instead_of_cells() -> None:
+    alone, plan = make_plan("many"), make_plan("both", ["seed=5"])
+    assert (alone.studies["many"].cells, alone.cells) == ((), {})
+    assert [(key, s["collection"], s["overrides"]) for key, s in alone.specifications.items()] == [
+        ("many/default", "little", []),
+        ("many/other", "little", ["seed=9", "protocol=summed"]),
+    ]
+    # overrides of a collection and of a user follow those of a specification
+    assert [spec["overrides"] for spec in plan.specifications.values()] == [
+        ["replicates=4", "seed=5"],
+        ["seed=9", "protocol=summed", "replicates=4", "seed=5"],
+    ]
+    assert {(c.data["seed"], c.data["replicates"]) for c in plan.cells.values()} == {(5, 4)}
+
+
+def test_an_edit_of_what_specifications_are_made_of_runs_them_again(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = loaded["real"]
-    assert {"experiments/datasets/real.py", "kgl/datasets/standin.py"} <= files
-    told = {
-        name: paper.data_code(name)
-        for name, settings in paper.datasets.items()
-        if "files" in settings["data"]
-    }
-    assert told
-    for name, code in told.items():
-        assert uncovered(files, code, "data") == set(), name
-    # and the patterns are all needed
-    both = [*CODE["data"], *CODE["real"], "experiments/datasets/real.py"]
-    for pattern in CODE["real"]:
-        assert uncovered(files, [other for other in both if other != pattern], "data"), pattern
-    # while other data do not wait for it
-    plain = next(c.dataset for c in paper.cells.values() if "files" not in c.data["data"])
-    assert not any("real" in name or "datasets" in name for name in paper.data_code(plain))
+    copy = Path(shutil.copytree(shared, tmp_path / "conf"))
+    monkeypatch.setenv("KGL_CONF", str(copy))
+    before = make_plan("many").specifications
+    for name, old, new, again in (
+        ("study/seven", "seed=7", "seed=6", True),  # a study of the collection
+        ("study/little", "replicates=4", "replicates=5", True),
+        ("protocol/summed", "average: false", "average: true", True),
+        ("data/independent", "missing: 0.0", "missing: 0.1", True),
+        ("study/small", "caption: small", "caption: other", False),  # no study of it
+        ("study/many", "change: none", "change: nothing", False),
+        ("study/many", "change: none", "change: none, base: other", False),
+    ):
+        path = copy / f"{name}.yaml"
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(old, new), encoding="utf-8")
+        after = make_plan("many").specifications
+        assert list(after) == list(before)
+        assert all((after[key] != before[key]) is again for key in before), name
+        path.write_text(text, encoding="utf-8")
 
 
-@cache
-def imported(path: str) -> set[str]:
-    """Files of the repository that a file of it imports, and those that they import in turn."""
-    found: set[str] = set()
-    todo = [path]
-    while todo:
-        tree = ast.parse((ROOT / todo.pop()).read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom):
-                assert node.level == 0
-                modules = [str(node.module), *(f"{node.module}.{a.name}" for a in node.names)]
-            else:
-                modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            for module in modules:
-                stem = module.replace(".", "/")
-                for file in (f"{stem}.py", f"{stem}/__init__.py"):
-                    if (ROOT / file).is_file() and file not in found:
-                        found.add(file)
-                        todo.append(file)
+@pytest.mark.parametrize(
+    ("old", "new", "texts"),
+    [
+        ("change: none,", "change: none, seed: 3,", ["seed"]),
+        ("setting: default, ", "", ["setting"]),
+        ("  other:", "  Other:", ["Other"]),
+        ("overrides: []", "overrides: seed=3", ["overrides", "seed=3"]),
+        ("reduced: little\n", "", ["reduced"]),
+        ("reduced: little", "reduced: lettle", ["conf/study/lettle.yaml does not exist"]),
+        ("specifications.draw", "specifications.drew", ["did you mean 'draw'?"]),
+        ("seed=9", "sede=9", ["study.specifications.other", "did you mean 'seed'?"]),
+        ("=summed", "=sumed", ["study.specifications.other", "did you mean 'summed'?"]),
+        ("seed=9", "replicates=0", ["study.specifications.other", "replicates=0"]),
+        ("change: none,", "change: none, base: othr,", ["base = 'othr'", "default, other"]),
+    ],
+)
+def test_specifications_that_mean_nothing_are_refused(
+    old: str, new: str, texts: list[str], conf: Path
+) -> None:
+    assert MANY.count(old) == 1
+    (conf / "study/broken.yaml").write_text(MANY.replace(old, new), encoding="utf-8")
+    message = refusal("broken")
+    assert all(text in message for text in texts)
+
+
+# -------------------------------------------------------------------------------------- real data
+
+#: Made once: a MATLAB file has the time in it.
+MADE_UP = {"swiss": swiss_files(), "sushi": sushi_files()}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory for files of real data, which are made up and taken for the real ones."""
+    for name, files in MADE_UP.items():
+        monkeypatch.setitem(data_sets.DATA_SETS, name, described(name, files))
+    monkeypatch.setenv("KGL_DATA_DIR", str(tmp_path))
+    forget()
+    yield tmp_path
+    forget()
+
+
+def place(folder: Path, *data_sets: str) -> None:
+    for name in data_sets:
+        write(folder / name, MADE_UP[name])
+    forget()
+
+
+def origins(plan: Plan) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for cell in plan.cells.values():
+        if "files" in cell.data["data"]:
+            found.setdefault(cell.data["data"]["files"], set()).add(cell.data["data"]["source"])
     return found
 
 
-def test_the_code_of_figures_redraws_them_when_edited(paper: Plan) -> None:
-    for name, study in paper.studies.items():
-        module = study.config["figure"].partition(".")[0]
-        file = f"experiments/figures/{module}.py"
-        files = imported(file) | {file}
-        assert {"experiments/figures/style.py", "experiments/figures/__init__.py"} <= files
-        assert uncovered(files, paper.figure_code(name), "figure") == set(), name
-        # what only other figures take does not redraw this one
-        others = {f for f in paper.figure_code(name) if f.startswith("experiments/figures/")}
-        assert others == {f for f in files if f.startswith("experiments/figures/")}, name
-    assert "experiments/claims/evidence.py" in paper.figure_code("control_kx")
-    assert "experiments/claims/evidence.py" not in paper.figure_code("fig2")
+def test_stand_ins_replace_files_that_are_absent_and_are_named_so(paper: Plan) -> None:
+    assert origins(paper) == {"swiss": {"simulated"}, "sushi": {"simulated"}}
+    about_real = {"fig6", "fig7", "swiss_map", "swiss_imputed", "sushi_graph", "sushi_attributes"}
+    assert {study.name for study in paper.studies.values() if study.simulated} == about_real
+    for key, study in paper.studies.items():
+        assert key == study.name + STANDIN_SUFFIX * study.simulated
+        assert study.caption.startswith(STANDIN) == study.simulated
+        assert "Data: " not in study.caption
+        for cell in study.cells:
+            assert (STANDIN_SUFFIX in cell.dataset) == cell.simulated == study.simulated
+    assert paper.suffix == STANDIN_SUFFIX
+    assert set(paper.facts) == {f"swiss{STANDIN_SUFFIX}", f"sushi{STANDIN_SUFFIX}"}
+    for text in (f"{STANDIN} for ", "sushi", "swiss", "fig6", "data.source=real", "KGL_OFFLINE"):
+        assert text in paper.notice
+    assert "fig2" not in paper.notice
+    plain = make_plan("fig13")
+    assert (plain.notice, plain.suffix, plain.facts) == ("", "", {})
 
 
-def test_every_pattern_of_code_finds_a_file() -> None:
-    for patterns in CODE.values():
-        for pattern in patterns:
-            assert list(ROOT.glob(pattern)), pattern
+def test_files_that_are_there_are_used_and_share_no_name_with_stand_ins(folder: Path) -> None:
+    place(folder, "swiss", "sushi")
+    plan, other = make_plan("real"), make_plan("real", ["data.source=simulated"])
+    assert origins(plan) == {"swiss": {"real"}, "sushi": {"real"}}
+    assert plan.notice == plan.suffix == ""
+    assert "Data: MeteoSwiss. " in plan.studies["fig6"].caption
+    assert plan.directory == other.directory == "results/paper"
+    for attribute in ("cells", "datasets", "studies", "facts"):
+        assert getattr(plan, attribute)
+        assert not set(getattr(plan, attribute)) & set(getattr(other, attribute))
+    # asked for by name nothing changes; other specifications serve real data alone
+    assert make_plan("real", ["data.source=real"]) == plan
+    further = {"swiss_specifications", "swiss_cut", "sushi_specifications"}
+    assert further <= set(plan.studies)
+    assert not further & {study.name for study in other.studies.values()}
+    changed = make_plan("fig6", ["data.source=real", "replicates=2"])
+    assert changed.run == make_plan("fig6", ["replicates=2"]).run != "paper"
+
+
+def test_one_data_set_may_be_there_without_the_other(folder: Path) -> None:
+    place(folder, "swiss")
+    plan = make_plan("real")
+    assert origins(plan) == {"swiss": {"real"}, "sushi": {"simulated"}}
+    assert {"fig6", f"fig7{STANDIN_SUFFIX}"} <= set(plan.studies)
+    assert f"{STANDIN} for sushi: " in plan.notice
+    assert "fig6" not in plan.notice
+    assert plan.suffix == STANDIN_SUFFIX  # the run as a whole is not all real
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("study", ["fig6", "fig7", "paper"])
+def test_real_data_that_are_asked_for_and_absent_are_an_error(study: str) -> None:
+    assert "README" in refusal(study, ["data.source=real"])
+
+
+@pytest.mark.parametrize("given", [[], ["data.source=real"]])
+def test_a_corrupt_file_stops_what_uses_it_and_nothing_else(folder: Path, given: list[str]) -> None:
+    place(folder, "swiss", "sushi")
+    spoiled = folder / "sushi/sushi3.idata"
+    spoiled.write_bytes(spoiled.read_bytes() + b"x")
+    forget()
+    with pytest.raises(CorruptDataError, match=r"sushi3\.idata"):
+        make_plan("real", given)
+    assert origins(make_plan("fig6", given)) == {"swiss": {"real"}}
+    assert origins(make_plan("fig7", ["data.source=simulated"])) == {"sushi": {"simulated"}}
+
+
+def test_sources_that_cannot_be_meant_are_refused(folder: Path) -> None:
+    place(folder, "swiss")
+    for study, given, texts in (
+        ("fig13", ["data.source=auto"], ["'fig13'", "real data"]),
+        ("fig6", ["data.source=fake"], ["'fake'", "valid: auto, real, simulated"]),
+    ):
+        message = refusal(study, given)
+        assert all(text in message for text in texts)
+    # of two the later one is in force
+    given = ["data.source=simulated", "data.source=real"]
+    assert origins(make_plan("fig6", given)) == {"swiss": {"real"}}

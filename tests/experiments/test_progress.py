@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from experiments.plan import Cell, Plan, Study
+from experiments.cells import Cell, Study
+from experiments.plan import Plan
 from experiments.progress import SPECIFICATION, Progress, calm, duration, watch
 
 
@@ -24,166 +25,121 @@ class Clock:
         return self.now
 
 
-COSTS = {"a": 1.0, "b": 3.0, "c": 4.0, "d": 8.0}
 STUDIES = {"first": ["a", "b"], "second": ["b", "c", "d"], "third": ["d"]}
 
 
-def make(root: Path, clock: Clock, stale: tuple[str, ...] = ()) -> Progress:
-    return Progress(
-        {root / name: cost for name, cost in COSTS.items()},
-        {study: [root / name for name in names] for study, names in STUDIES.items()},
-        [root / name for name in stale],
-        clock,
-    )
+def cell(name: str, missing: float = 0.0) -> Cell:
+    data: Any = {"replicates": 10, "data": {"missing": missing}, "graph": {"m": 20}}
+    return Cell(f"er/noise/{name}", "er/noise", name, {}, data, {"grid": {"psi": [1.0]}})
+
+
+def make_plan(studies: dict[str, list[str]], **specifications: list[str]) -> Plan:
+    """A plan of cells of the same cost; a study may have specifications instead."""
+    made = {
+        name: Study(name, {}, tuple(cell(c) for c in cells), {}) for name, cells in studies.items()
+    }
+    for name, keys in specifications.items():
+        settings = {"specifications": {key: {"overrides": []} for key in keys}}
+        made[name] = Study(name, {}, (), settings)
+    return Plan("all", "mine", (), made, True)
+
+
+def finish(root: Path, *names: str, directory: str = "fits/er/noise", end: str = "npz") -> None:
+    for name in names:
+        path = root / "results/mine" / directory / f"{name}.{end}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
 
 
 def test_cells_studies_and_time_left(tmp_path: Path) -> None:
     clock = Clock()
-    progress = make(tmp_path, clock)
-    assert "0 of 4 cells, 0% of the work, time left not known yet" in progress.line()
-    assert progress.line().endswith("0 of 3 studies fitted")
-    (tmp_path / "b").touch()
+    progress = Progress(make_plan(STUDIES), root=tmp_path, clock=clock)
+    assert "0 of 4 cells, 0% of the work" in progress.line()
+    assert "not known" in progress.line()
+    assert "0 of 3 studies" in progress.line()
+    finish(tmp_path, "b")  # shared by two studies
     clock.now += 60
-    # a minute for 3 of 16 units, 13 are left
-    assert progress.line() == (
-        "[kgl] 1 min: 1 of 4 cells, 19% of the work, about 4 min 20 s left | "
-        "0 of 3 studies fitted: first 1/2; second 1/3"
-    )
-    (tmp_path / "a").touch()
+    # a minute for one of four, three are left
+    for text in ("1 min: 1 of 4 cells, 25%", "about 3 min left", "first 1/2; second 1/3"):
+        assert text in progress.line()
+    finish(tmp_path, "a")
     clock.now += 40
-    # 100 s for 4 of 16
-    assert progress.line() == (
-        "[kgl] 1 min 40 s: 2 of 4 cells, 25% of the work, about 5 min left | "
-        "1 of 3 studies fitted: second 1/3"
-    )
-    for name in COSTS:
-        (tmp_path / name).touch()
-    assert "4 of 4 cells, 100% of the work, all fits done" in progress.line()
+    for text in ("1 min 40 s: 2 of 4 cells, 50%", "about 1 min 40 s left", "1 of 3 studies"):
+        assert text in progress.line()
+    assert "first" not in progress.line()
+    finish(tmp_path, "c", "d")
+    assert "4 of 4 cells, 100% of the work" in progress.line()
+    assert " left" not in progress.line()
     assert progress.line().endswith("3 of 3 studies fitted")
 
 
-def test_what_was_there_before_is_done_but_says_nothing_of_the_speed(tmp_path: Path) -> None:
-    (tmp_path / "d").touch()
+def test_cells_are_weighed_by_their_cost(tmp_path: Path) -> None:
+    grids: Any = {"grid": {axis: [1.0] * 10 for axis in ("lam", "rho", "psi")}}
+    large = Cell("er/noise/a", "er/noise", "a", {}, cell("a", 0.5).data, grids)
+    plan = Plan("all", "mine", (), {"one": Study("one", {}, (large, cell("b")), {})}, True)
+    finish(tmp_path, "b")
+    share = cell("b").cost / (cell("b").cost + large.cost)
+    assert share < 0.1
+    assert f"1 of 2 cells, {share:.0%} of the work" in Progress(plan, root=tmp_path).line()
+
+
+def test_what_was_there_before_is_done_but_does_not_count_for_the_speed(tmp_path: Path) -> None:
+    finish(tmp_path, "d")
     clock = Clock()
-    progress = make(tmp_path, clock)
+    progress = Progress(make_plan(STUDIES), root=tmp_path, clock=clock)
     clock.now += 10
-    assert "1 of 4 cells, 50% of the work, time left not known yet" in progress.line()
-    (tmp_path / "c").touch()
-    # ten seconds for 4 units, 4 are left
-    assert "2 of 4 cells, 75% of the work, about 10 s left" in progress.line()
+    assert "1 of 4 cells, 25%" in progress.line()
+    assert "not known" in progress.line()
+    finish(tmp_path, "c")
+    assert "about 20 s left" in progress.line()  # ten seconds for one, two are left
 
 
 def test_what_is_made_again_is_not_done_until_it_is(tmp_path: Path) -> None:
-    (tmp_path / "d").touch()
-    os.utime(tmp_path / "d", (1, 1))
+    finish(tmp_path, "c", "d")
+    stale = "results/mine/fits/er/noise/d.npz"
+    os.utime(tmp_path / stale, (1, 1))
     clock = Clock()
-    progress = make(tmp_path, clock, stale=("d",))
+    progress = Progress(make_plan(STUDIES), [stale], tmp_path, clock)
     clock.now += 10
-    assert "0 of 4 cells, 0% of the work, time left not known yet" in progress.line()
-    (tmp_path / "d").touch()
-    assert "1 of 4 cells, 50% of the work, about 10 s left" in progress.line()
-    assert "1 of 3 studies fitted: second 1/3" in progress.line()
+    assert "1 of 4 cells, 25%" in progress.line()
+    assert "not known" in progress.line()
+    finish(tmp_path, "d")
+    assert "2 of 4 cells, 50% of the work, about 20 s left" in progress.line()
+    assert "1 of 3 studies fitted: second 2/3" in progress.line()
+
+
+def test_specifications_count_as_cells(tmp_path: Path) -> None:
+    plan = make_plan({"one": ["a"]}, many=["default", "summed"])
+    progress = Progress(plan, root=tmp_path)
+    total = cell("a").cost + 2 * SPECIFICATION
+    assert sum(progress.costs.values()) == pytest.approx(total)
+    finish(tmp_path, "default", directory="specifications/many", end="parquet")
+    assert f"1 of 3 cells, {SPECIFICATION / total:.0%} of the work" in progress.line()
+    assert progress.line().endswith("0 of 2 studies fitted: many 1/2")
 
 
 def test_many_studies_under_way_do_not_fill_the_line(tmp_path: Path) -> None:
-    paths = [tmp_path / str(k) for k in range(12)]
-    studies = {f"s{k}": paths[2 * k : 2 * k + 2] for k in range(6)}
-    progress = Progress(dict.fromkeys(paths, 1.0), studies, clock=Clock())
-    for path in paths[::2]:
-        path.touch()
-    assert progress.line().endswith("0 of 6 studies fitted: s0 1/2; s1 1/2; s2 1/2; s3 1/2; ...")
+    studies = {f"s{k}": [f"a{k}", f"b{k}"] for k in range(6)}
+    finish(tmp_path, *(f"a{k}" for k in range(6)))
+    line = Progress(make_plan(studies), root=tmp_path).line()
+    assert line.endswith("s0 1/2; s1 1/2; s2 1/2; s3 1/2; ...")
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [
-        (0, "0 s"),
-        (0.4, "0 s"),
-        (59.4, "59 s"),
-        (59.6, "1 min"),
-        (60, "1 min"),
-        (61, "1 min 1 s"),
-        (599, "9 min 59 s"),
-        (600, "10 min"),
-        (659, "10 min"),
-        (3599, "59 min"),
-        (3600, "1 h 0 min"),
-        (7265, "2 h 1 min"),
-        (90000, "25 h 0 min"),
-    ],
-)
+    [(0, "0 s"), (59.4, "59 s"), (59.6, "1 min"), (61, "1 min 1 s"), (599, "9 min 59 s"),
+     (659, "10 min"), (3599, "59 min"), (3600, "1 h"), (7265, "2 h 1 min")],
+)  # fmt: skip
 def test_a_time_reads_like_one(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-# -------------------------------------------------------------------------------------- of a plan
-
-
-def cell(name: str) -> Cell:
-    data = {"replicates": 10, "data": {"missing": 0.0}, "graph": {"m": 20}}
-    fit = {"grid": {"psi": [1.0]}}
-    return Cell(name, str(Path(name).parent), Path(name).name, {}, data, fit)
-
-
-def plan() -> Plan:
-    cells = [cell(f"er-dependent/noise-{k}/kgl") for k in range(3)]
-    settings: Any = {"config": {}, "styles": {}, "settings": {}}
-    studies = {"one": Study(name="one", cells=tuple(cells[:2]), **settings)}
-    studies["two"] = Study(name="two", cells=tuple(cells[1:]), **settings)
-    return Plan("both", "mine", (), studies, False)
-
-
-def finish(root: Path, name: str) -> None:
-    path = root / "results/mine/fits" / f"{name}.npz"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
-
-
-def test_the_progress_of_a_plan_counts_its_files(tmp_path: Path) -> None:
-    progress = Progress.of(plan(), root=tmp_path)
-    assert "0 of 3 cells" in progress.line()
-    finish(tmp_path, "er-dependent/noise-1/kgl")  # shared by both
-    assert "1 of 3 cells, 33% of the work" in progress.line()
-    assert progress.line().endswith("0 of 2 studies fitted: one 1/2; two 1/2")
-    finish(tmp_path, "er-dependent/noise-0/kgl")
-    assert progress.line().endswith("1 of 2 studies fitted: two 1/2")
-
-
-def test_files_that_are_made_again_are_those_of_the_plan(tmp_path: Path) -> None:
-    finish(tmp_path, "er-dependent/noise-1/kgl")
-    finish(tmp_path, "er-dependent/noise-2/kgl")
-    again = "results/mine/fits/er-dependent/noise-1/kgl.npz"
-    assert "1 of 3 cells" in Progress.of(plan(), [again], tmp_path).line()
-
-
-def test_specifications_count_as_cells(tmp_path: Path) -> None:
-    plain = plan()
-    names = ("default", "summed", "n50")
-    settings = {"specifications": {name: {"overrides": []} for name in names}}
-    many = Study("readings", config={}, cells=(), styles={}, settings=settings)
-    both = Plan("both", "mine", (), {**plain.studies, "readings": many}, True)
-    progress = Progress.of(both, root=tmp_path)
-    cells = sum(cell.cost for cell in both.cells.values())
-    assert sum(progress.costs.values()) == pytest.approx(cells + 3 * SPECIFICATION)
-    assert "0 of 6 cells" in progress.line()
-    for done, name in enumerate(names, start=1):
-        path = tmp_path / f"results/mine/specifications/readings/{name}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-        share = done * SPECIFICATION / (cells + 3 * SPECIFICATION)
-        assert f"{done} of 6 cells, {share:.0%} of the work" in progress.line()
-        part = f": readings {done}/3" if done < 3 else ""
-        assert progress.line().endswith(f"{done // 3} of 3 studies fitted{part}")
-    again = "results/mine/specifications/readings/n50.parquet"
-    assert "2 of 6 cells" in Progress.of(both, [again], tmp_path).line()
-
-
 def test_a_run_is_watched_until_it_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    finish(tmp_path, "er-dependent/noise-1/kgl")
+    finish(tmp_path, "a")
     before = set(threading.enumerate())
     stream = io.StringIO()
-    stop = watch(plan(), every=0.01, stream=stream)
+    stop = watch(make_plan(STUDIES), every=0.01, stream=stream)
     try:
         (thread,) = set(threading.enumerate()) - before
         assert thread.daemon  # or a run would never end
@@ -196,7 +152,7 @@ def test_a_run_is_watched_until_it_is_not(tmp_path: Path, monkeypatch: pytest.Mo
     assert not thread.is_alive()
     lines = stream.getvalue().splitlines()
     assert len(lines) >= 2
-    assert all(line.startswith("[kgl] 0 s: 1 of 3 cells") for line in lines)
+    assert all(line.startswith("[kgl] 0 s: 1 of 4 cells") for line in lines)
 
 
 def test_lines_about_single_jobs_stay_off_the_screen_but_not_out_of_the_log(tmp_path: Path) -> None:

@@ -1,0 +1,135 @@
+"""What a run publishes: files of the gallery, its report, and what is recorded about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments import publish
+from experiments.claims.specifications import STUDIES
+from experiments.plan import Plan, make_plan
+from experiments.registry import STANDIN_SUFFIX as SUFFIX
+
+SIMULATED = ["data.source=simulated"]
+
+
+@pytest.fixture(scope="module")
+def paper() -> Plan:
+    """The paper's run without files of real data, whatever this machine has."""
+    return make_plan("paper", SIMULATED)
+
+
+@pytest.fixture(scope="module")
+def smoke() -> Plan:
+    return make_plan("smoke", SIMULATED)
+
+
+def test_the_whole_run_of_the_paper_publishes_every_figure_table_and_record(paper: Plan) -> None:
+    found = publish.published(paper)
+    assert {str(Path(path).parent) for path in found} == {"figures"}
+    for name in paper.studies:
+        for kind in ("png", "csv"):
+            assert found[f"figures/{name}.{kind}"] == f"results/paper/figures/{name}.{kind}"
+        # a row per replicate, so that every interval can be computed again
+        assert found[f"figures/{name}.parquet"] == f"results/paper/tables/{name}.parquet"
+    records = (
+        "provenance.json",
+        "captions.json",
+        "run.json",
+        "jobs.csv",
+        "facts.csv",
+        "claims.csv",
+    )
+    for kind, end in (name.split(".") for name in records):
+        source = found[f"figures/{kind}{SUFFIX}.{end}"]
+        assert source == f"results/paper/{kind}/paper{SUFFIX}.{end}"
+    assert f"figures/{publish.EXAMPLE}" in found
+    assert len(found) == 3 * len(paper.studies) + len(records) + 1
+    assert len(set(found.values())) == len(found)
+
+
+def test_only_the_papers_own_run_changes_tracked_files(paper: Plan, smoke: Plan) -> None:
+    for study, given in (("fig13", []), ("fig13", ["seed=1"]), ("smoke", ["seed=1"])):
+        plan = make_plan(study, given)
+        assert publish.published(plan) == publish.report_files(plan) == {}
+    shown = publish.published(smoke)
+    assert {str(Path(path).parent) for path in shown} == {"results/smoke/gallery"}
+    assert publish.report_files(smoke)["text"] == f"results/smoke/REPLICATION{SUFFIX}.md"
+    # simulated data write a report of their own
+    assert publish.report_files(paper) == {
+        "text": f"results/paper/REPLICATION{SUFFIX}.md",
+        "page": f"results/paper/report{SUFFIX}.html",
+    }
+
+
+def test_a_collection_of_synthetic_studies_has_a_tracked_report_only_as_the_paper() -> None:
+    study = make_plan("fig12").studies["fig12"]
+    plan = Plan("paper", "paper", (), {"fig12": study}, True)
+    assert publish.report_files(plan) == {
+        "text": "REPLICATION.md",
+        "page": "results/paper/report.html",
+    }
+    assert "figures/claims.csv" in publish.published(plan)
+    assert "figures/facts.csv" not in publish.published(plan)  # no real data
+    other = Plan("paper", "mine", ("seed=1",), {"fig12": study}, True)
+    assert publish.published(other) == {}
+
+
+def test_claims_are_judged_by_the_tables_of_a_collection(paper: Plan) -> None:
+    tables = publish.claim_tables(paper)
+    assert tables["limits_psi"] == "results/paper/tables/limits_psi.parquet"
+    assert tables["fig6"] == f"results/paper/tables/fig6{SUFFIX}.parquet"
+    assert tables["facts-sushi"] == f"results/paper/tables/facts-sushi{SUFFIX}.parquet"
+    assert set(tables) <= {*STUDIES, "facts-swiss", "facts-sushi"}
+    assert not any(name.startswith(("control", "specifications")) for name in tables)
+    # claims about simulated data are not evaluated
+    simulated = set(publish.simulated(paper))
+    assert simulated & set(tables) == {"fig6", "fig7", "facts-swiss", "facts-sushi"}
+    assert publish.claim_tables(make_plan("fig6", SIMULATED)) == {}
+
+
+def test_figures_receive_their_study_and_the_arrays_that_they_read(paper: Plan) -> None:
+    (cell,) = paper.studies["fig1"].cells
+    assert publish.arrays(paper, "fig1", "fits") == [f"results/paper/fits/{cell.name}.npz"]
+    assert publish.arrays(paper, "fig1", "data") == [f"results/paper/data/{cell.dataset}.npz"]
+    assert publish.arrays(paper, "fig2", "fits") == publish.arrays(paper, "fig2", "data") == []
+    drawn = publish.drawn(paper, f"fig6{SUFFIX}")
+    assert drawn["simulated"] is True
+    assert drawn["config"]["figure"] == paper.studies[f"fig6{SUFFIX}"].config["figure"]
+    assert len(drawn["labels"]) == len(paper.studies[f"fig6{SUFFIX}"].cells)
+
+
+def test_captions_go_by_the_name_of_the_study(paper: Plan) -> None:
+    found = publish.captions(paper)
+    assert set(found) == {study.name for study in paper.studies.values()}
+    assert (found["fig6"]["figure"], found["h1"]["figure"]) == (6, None)
+    assert found["fig2"]["caption"] == paper.studies["fig2"].caption
+    assert found["fig2"]["title"] == paper.studies["fig2"].config["title"]
+
+
+def test_the_record_of_a_run_follows_its_settings_alone(paper: Plan, smoke: Plan) -> None:
+    record = publish.record(make_plan("fig13", ["seed=1"], "mine"))
+    assert record == publish.record(make_plan("fig13", ["seed=1"], "mine"))
+    assert (record["name"], record["overrides"]) == ("mine", ["seed=1"])
+    other = publish.record(make_plan("fig13", ["seed=2"], "mine"))
+    assert record["cells"] != other["cells"]
+    assert "specifications" not in record
+    specifications = {publish.record(plan)["specifications"] for plan in (paper, smoke)}
+    assert len(specifications) == 2
+    # the protocol is the one that most studies share: figure 1 comes first and is smaller
+    shared = publish.record(paper)["protocol"]
+    assert shared == paper.studies["fig2"].settings["protocol"]
+    assert shared["data"]["m"] != paper.studies["fig1"].settings["protocol"]["data"]["m"]
+
+
+def test_every_job_that_costs_has_a_benchmark(paper: Plan) -> None:
+    found = publish.benchmarks(paper)
+    listed = [path for paths in found.values() for path in paths]
+    assert len(listed) == len(set(listed))
+    scored = [name for name, study in paper.studies.items() if study.cells]
+    expected = len(paper.datasets) + len(paper.cells) + len(scored) + len(paper.specifications)
+    assert len(listed) == expected
+    assert {"data", "score", "specification", "fit kgl, dependent, missing"} <= set(found)
+    assert "results/paper/benchmarks/score/fig2.tsv" in found["score"]
+    assert found["specification"][0].endswith("/specifications/specifications/default.tsv")
