@@ -17,7 +17,7 @@ import pandas as pd
 from hydra.experimental.callback import Callback
 
 from experiments.cells import single_cell
-from experiments.config import GROUPS, Composed, compose
+from experiments.config import GROUPS, Composed, Values, compose
 from experiments.datasets.synthetic import build
 from experiments.fit import fit_cell
 from experiments.io import save_csv, save_table
@@ -28,14 +28,18 @@ from experiments.score import score_study, summarise
 __all__ = ["Gather", "main", "run"]
 
 
-def run(composed: Composed, directory: Path) -> float:
-    """Fit the cell of a configuration, write and print its scores, return the mean APS or NMI."""
+def _values(composed: Composed) -> Values:
     if composed.plain.get("study") is not None:
         study = composed.choices["study"]
         raise ConfigError(
             f"study={study} is a whole figure; run: snakemake --cores 8 --config study={study}"
         )
-    values, cell = composed.values(), single_cell(composed)
+    return composed.values()
+
+
+def run(composed: Composed, directory: Path) -> float:
+    """Fit the cell of a configuration, write and print its scores, return the mean APS or NMI."""
+    values, cell = _values(composed), single_cell(composed)
     print(f"{cell.name}: writing to {directory}")
     if cell.simulated:
         print(f"{STANDIN}: {cell.reason}")
@@ -89,7 +93,7 @@ def main() -> None:
     try:
         texts = [text for text in sys.argv[1:] if not text.startswith("hydra.")]
         if not any(text.startswith("-") for text in texts):
-            compose(texts).values()  # its errors name the file, the key and the remedy
+            _values(compose(texts))  # its errors name the file, the key and the remedy
         hydra.main(version_base="1.3", config_path=str(conf_dir()), config_name="config")(job)()
     except ConfigError as error:
         sys.exit(f"error: {error}")

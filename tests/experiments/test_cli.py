@@ -1,4 +1,4 @@
-"""``python -m kgl``: one cell, a multirun, and what is refused."""
+"""``python -m experiments``: one cell, a multirun, and what is refused."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ TINY = ["replicates=2", "grid=tiny", "protocol.data.m=8", "protocol.data.n=12"]
 
 def run(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "kgl", *arguments],
+        [sys.executable, "-m", "experiments", *arguments],
         cwd=directory,
         env={"PATH": "", "PYTHONPATH": str(conf_dir().parent), "OMP_NUM_THREADS": "1"},
         capture_output=True,

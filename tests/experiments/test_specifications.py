@@ -1,27 +1,25 @@
-"""Specifications: one process gives what the jobs of the workflow give; readings change it."""
+"""Specifications: one process gives what the jobs of the workflow give; settings change it."""
 
 from __future__ import annotations
 
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from experiments import specifications as specifications
-from experiments.claims import ALL, VERDICTS
 from experiments.claims.printed import h1_distance
-from experiments.io import load_table
-from experiments.jobs import data_job, fit_job, score_job
-from experiments.lookup import ConfigError
-from experiments.plan import Plan
-from experiments.planning import make_plan, plan_specification
+from experiments.datasets.synthetic import build
+from experiments.fit import fit_cell
+from experiments.io import load_arrays, save_arrays
+from experiments.lookup import ROOT, ConfigError
+from experiments.plan import Plan, make_plan, plan_specification
+from experiments.registry import ALL_POINTS, Verdict
+from experiments.score import score_study
 from experiments.specifications import judge_specification, run_plan
 
-ROOT = Path(__file__).parents[2]
 SIZES = """
 overrides:
   - replicates=2
@@ -43,14 +41,11 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("little", "fig2, fig5, fig12, convergence"),
         ("printed", "fig12"),
         ("sizes", "fig5"),
-        ("clash", "fig12, other12"),
     ):
         (conf / f"study/{name}.yaml").write_text(f"studies: [{studies}]{SIZES}", encoding="utf-8")
     smoke = (conf / "study/smoke.yaml").read_text(encoding="utf-8")
     overrides = smoke[smoke.index("\noverrides:") :]
     (conf / "study/smoked.yaml").write_text(f"studies: [specifications_tiny]{overrides}")
-    text = (conf / "study/fig12.yaml").read_text(encoding="utf-8")
-    (conf / "study/other12.yaml").write_text(text.replace("lam=[0.1]", "lam=[0.2]"))
     reduced = conf / "study/reduced.yaml"
     text = reduced.read_text(encoding="utf-8")
     for old, new in (
@@ -72,21 +67,21 @@ def _conf(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # ------------------------------------------------------------------------------------- one process
 
 
-def by_jobs(plan: Plan, root: Path) -> dict[str, pd.DataFrame]:
-    """The tables of a plan by the jobs of the workflow, through files."""
-    log = str(root / "log")
-    for name, settings in plan.datasets.items():
-        data_job(settings, str(root / f"data/{name}.npz"), log)
+def by_files(plan: Plan, root: Path) -> dict[str, pd.DataFrame]:
+    """The tables of a plan with every dataset and fit written to a file and read again."""
+    for name, data in plan.datasets.items():
+        save_arrays(root / f"data/{name}.npz", build(data), {})
     for name, cell in plan.cells.items():
-        data = str(root / f"data/{cell.dataset}.npz")
-        fit_job(data, cell.fit, str(root / plan.directory / f"fits/{name}.npz"), log)
-    tables = {}
-    for study in plan.studies:
-        path = root / f"{study}.parquet"
-        fits = [str(root / fit) for fit in plan.fits(study)]
-        score_job(study, fits, plan.labels(study), plan.score(study), str(path), log)
-        tables[study] = load_table(path)[0]
-    return tables
+        arrays, _ = load_arrays(root / f"data/{cell.dataset}.npz")
+        save_arrays(root / f"fits/{name}.npz", fit_cell(arrays, cell.fit), {})
+    return {
+        name: score_study(
+            name,
+            [(cell.labels, load_arrays(root / f"fits/{cell.name}.npz")[0]) for cell in study.cells],
+            study.score,
+        )
+        for name, study in plan.studies.items()
+    }
 
 
 def test_one_process_gives_the_tables_of_separate_jobs(
@@ -96,26 +91,15 @@ def test_one_process_gives_the_tables_of_separate_jobs(
     lines: list[str] = []
     monkeypatch.chdir(tmp_path)
     tables = run_plan(plan, lines.append)
-    assert not list(tmp_path.iterdir())
-    expected = by_jobs(plan, tmp_path)
+    assert not list(tmp_path.iterdir())  # nothing is written
+    expected = by_files(plan, tmp_path)
     assert list(tables) == list(expected) == ["fig2", "fig5", "fig12", "convergence"]
     for study, table in tables.items():
         pd.testing.assert_frame_equal(table, expected[study], check_exact=True, obj=study)
-        # every point is there where a study wants it
-        assert ("every" in set(table["selected_by"])) == (study in ("fig12", "convergence"))
+        # every point is there where a study asks for it
+        assert (ALL_POINTS in set(table["selected_by"])) == (study in ("fig12", "convergence"))
     count = len(plan.cells)
     assert lines == [f"{k}/{count} {name}" for k, name in enumerate(plan.cells, start=1)]
-
-
-def test_a_dataset_is_drawn_once_for_models_that_follow_one_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    plan = make_plan("printed")
-    drawn: list[Any] = []
-    build = specifications.build
-    monkeypatch.setattr(specifications, "build", lambda data: drawn.append(data) or build(data))
-    run_plan(plan)
-    assert drawn == list(plan.datasets.values())
 
 
 # ------------------------------------------------------------------------------------------ plans
@@ -125,8 +109,7 @@ def test_without_overrides_a_specification_is_the_collection() -> None:
     plain, made = make_plan("little"), plan_specification("little", [])
     assert made.cells == plain.cells
     assert list(made.studies) == list(plain.studies)
-    assert all(made.score(name) == plain.score(name) for name in plain.studies)
-    assert made.ledger == plain.ledger
+    assert all(made.studies[name].score == plain.studies[name].score for name in plain.studies)
 
 
 def test_overrides_reach_the_cells_and_win_over_those_of_the_collection() -> None:
@@ -140,11 +123,11 @@ def test_overrides_reach_the_cells_and_win_over_those_of_the_collection() -> Non
     assert {cell.labels["level"] for cell in plan.studies["fig2"].cells} == {0.5}
     assert plan.studies["fig12"].cells[0].data["graph"]["m"] == 8  # the collection's still
     scored = plan_specification("little", ["protocol=untied_scores"])
-    assert scored.score("fig2")["aps"] == "scores"
+    assert scored.studies["fig2"].score["aps"] == "scores"
 
 
 def test_a_study_that_sweeps_over_a_size_keeps_its_levels() -> None:
-    # a user's override of what is swept is refused; a reading is about the other studies
+    # a user's override of what is swept is refused; a specification is about the other studies
     with pytest.raises(ConfigError, match=r"fig5\.yaml sweeps over protocol\.data\.n"):
         make_plan("little", ["protocol.data.n=20"])
     plan = plan_specification("little", ["protocol.data.n=20", "protocol.data.m=9"])
@@ -161,17 +144,19 @@ def test_a_study_that_sweeps_over_a_size_keeps_its_levels() -> None:
         ("specifications_tiny", {"fig2", "fig12", "convergence"}),
     ],
 )
-def test_every_reading_can_be_planned(study: str, studies: set[str]) -> None:
+def test_every_specification_can_be_planned(study: str, studies: set[str]) -> None:
     plan = make_plan(study)
     seen = set()
     for name, spec in plan.specifications.items():
         made = plan_specification(spec["collection"], spec["overrides"])
         assert set(made.studies) == studies, name
-        seen.add(str([(c.data, c.fit) for c in made.cells.values()]) + str(made.score("fig12")))
+        seen.add(
+            str([(c.data, c.fit) for c in made.cells.values()]) + str(made.studies["fig12"].score)
+        )
     assert len(seen) == len(plan.specifications)  # no two are the same
 
 
-def test_a_reading_is_compared_with_one_of_its_own_size() -> None:
+def test_a_specification_is_compared_with_one_of_its_own_size() -> None:
     study = make_plan("specifications").studies["specifications"]
     known = study.config["specifications"]
     first = next(iter(known))
@@ -190,7 +175,7 @@ def test_a_reading_is_compared_with_one_of_its_own_size() -> None:
         assert bases[base] == base, name
     assert size("cvxpy") == size("small")
     assert size("small") != size(first)
-    # the reading proper is all that they differ by
+    # the solver is all that they differ by
     more = set(known["cvxpy"]["overrides"]) - set(known["small"]["overrides"])
     assert more == {"protocol=cvxpy", "protocol.fit.backend_settings=own"}
     assert set(known["small"]["overrides"]) < set(known["cvxpy"]["overrides"])
@@ -200,30 +185,7 @@ def test_a_reading_is_compared_with_one_of_its_own_size() -> None:
         assert (bases[name] != first) == any(o.startswith(sizing) for o in spec["overrides"]), name
 
 
-def test_what_a_reading_is_compared_with_does_not_run_it_again(
-    tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def planned(name: str) -> Plan:
-        """With another word on what CVXPY and its base are compared with."""
-        conf = Path(shutil.copytree(shared, tmp_path / name))
-        path = conf / "study/specifications.yaml"
-        text = path.read_text(encoding="utf-8")
-        assert text.count("base: small") == 2
-        path.write_text(text.replace("base: small", f"base: {name}"), encoding="utf-8")
-        monkeypatch.setenv("KGL_CONF", str(conf))
-        return make_plan("specifications")
-
-    plain, other = planned("small"), planned("default")
-    assert other.specifications == plain.specifications
-    found = [
-        plan.studies["specifications"].config["specifications"]["cvxpy"] for plan in (plain, other)
-    ]
-    assert [one["base"] for one in found] == ["small", "default"]
-    with pytest.raises(ConfigError, match="base"):
-        planned("3")
-
-
-def test_the_settings_of_a_smoke_run_fit_every_reading() -> None:
+def test_the_settings_of_a_smoke_run_fit_every_specification() -> None:
     plan = make_plan("smoked")
     assert list(plan.specifications) == [
         "specifications_tiny/default",
@@ -244,14 +206,9 @@ def test_the_settings_of_a_smoke_run_fit_every_reading() -> None:
         (["data.make=kgl.nosuch.fit"], "nosuch"),
     ],
 )
-def test_a_reading_that_means_nothing_is_refused(given: list[str], says: str) -> None:
+def test_a_specification_that_means_nothing_is_refused(given: list[str], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         plan_specification("printed", given)
-
-
-def test_studies_that_describe_a_cell_differently_are_refused() -> None:
-    with pytest.raises(ConfigError, match="fig12 and other12 describe the cell"):
-        plan_specification("clash", [])
 
 
 # -------------------------------------------------------------------------------------- judgements
@@ -260,35 +217,29 @@ def test_studies_that_describe_a_cell_differently_are_refused() -> None:
 def test_a_specification_is_a_row_per_claim() -> None:
     lines: list[str] = []
     table = judge_specification("little", [], lines.append)
-    assert table.columns.tolist() == ["claim", "verdict", "held", "parts", "h1_distance"]
+    assert table.columns.tolist() == ["claim", "verdict", "held", "criteria", "h1_distance"]
     assert table["claim"].is_unique
-    assert set(table["claim"]) <= {claim.name for claim in ALL}
-    letters = {claim[0] for claim in table["claim"]}
-    assert {"H", "A"} <= letters  # of hyperparameters, of the algorithm
-    assert set(table["verdict"]) <= set(VERDICTS)
-    for row in table.itertuples():
-        assert 0 <= row.held <= row.parts
-        expected = "partly" if row.held else "not reproduced"
-        expected = "reproduced" if row.held == row.parts else expected
-        assert row.verdict == (expected if row.parts else "not evaluated")
-    assert table["parts"].max() > 1
+    assert {"H", "A"} <= {claim[0] for claim in table["claim"]}  # hyperparameters, algorithm
+    for row in table.to_dict("records"):
+        held, criteria = row["held"], row["criteria"]
+        assert 0 <= held <= criteria
+        expected = Verdict.PARTLY if held else Verdict.NOT_REPRODUCED
+        expected = Verdict.REPRODUCED if held == criteria else expected
+        assert row["verdict"] == (expected if criteria else Verdict.NOT_EVALUATED)
+    assert table["criteria"].max() > 1
+    assert {table[column].dtype.kind for column in ("held", "criteria")} == {"i"}
     assert len(lines) == len(plan_specification("little", []).cells)
     (distance,) = set(table["h1_distance"])
     assert distance == h1_distance(run_plan(make_plan("printed"))["fig12"])
-    for column in ("held", "parts"):
-        assert table[column].dtype.kind == "i"
 
 
-def test_another_reading_is_another_distance() -> None:
+def test_another_specification_is_another_distance() -> None:
     found = {
         change: set(judge_specification("printed", change.split())["h1_distance"])
         for change in ("", "protocol.data.alpha=1", "protocol=summed", "protocol.fit.decimals=2")
     }
     assert all(len(values) == 1 and np.isfinite(list(values)).all() for values in found.values())
     assert len(set.union(*found.values())) == len(found)
-    plan = plan_specification("printed", ["protocol.data.alpha=1"])
-    assert found["protocol.data.alpha=1"] == {h1_distance(run_plan(plan)["fig12"])}
-    assert judge_specification("printed", []).equals(judge_specification("printed", []))
 
 
 def test_without_the_printed_values_there_is_no_distance() -> None:
@@ -296,8 +247,5 @@ def test_without_the_printed_values_there_is_no_distance() -> None:
     # the study is there, without any point that the paper prints
     other = judge_specification("printed", ["grid.lam=[0.5]"])
     assert other["h1_distance"].isna().all()
-    assert other.set_index("claim").loc["H1", ["verdict", "held", "parts"]].tolist() == [
-        "not evaluated",
-        0,
-        0,
-    ]
+    row = other.set_index("claim").loc["H1"]
+    assert (row["verdict"], row["held"], row["criteria"]) == (Verdict.NOT_EVALUATED, 0, 0)
