@@ -11,7 +11,6 @@ import sys
 import time
 import traceback
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -127,8 +126,7 @@ def load_arrays(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
         return arrays, json.loads(str(arrays.pop("provenance")))
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, KeyError, RuntimeError, EOFError, zipfile.BadZipFile,
-            zlib.error) as error:  # fmt: skip
+    except Exception as error:  # a corrupt file can lead to any
         raise ValueError(
             f"{path} is not a file of this workflow ({error}); remove it and run again"
         ) from error
@@ -164,7 +162,7 @@ def load_table(path: str | Path) -> tuple[pd.DataFrame, dict[str, Any]]:
         stored = {k.decode(): v.decode() for k, v in (arrow.schema.metadata or {}).items()}
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, ArithmeticError, TypeError, KeyError) as error:
+    except Exception as error:  # a corrupt file can lead to any
         raise ValueError(f"{path} cannot be read ({error}); remove it and run again") from error
     if "kgl.provenance" not in stored:
         raise ValueError(f"{path} is not a table of this workflow: it has no provenance")

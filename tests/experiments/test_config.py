@@ -1,7 +1,5 @@
 """Reading conf/: everything in it composes as Hydra would, and what is wrong is refused by name."""
 
-from __future__ import annotations
-
 import copy
 import shutil
 import sys
@@ -18,10 +16,8 @@ from omegaconf import OmegaConf
 
 from experiments import registry
 from experiments.config import GROUPS, compose, last_of_each, option, options
-from experiments.lookup import ROOT, ConfigError, conf_dir, resolve, suggest
-from experiments.schema import KINDS, check, kind_of, leaves
-from kgl.problem import MODELS
-from kgl.random_graphs import GRAPH_FAMILIES
+from experiments.lookup import ROOT, ConfigError, conf_dir, resolve
+from experiments.schema import KINDS, check, kind_of
 
 CONF = ROOT / "conf"
 FILES = sorted(path for path in CONF.rglob("*.yaml") if path.parent != CONF)
@@ -67,28 +63,10 @@ def refusal(overrides: list[str], settings: dict[str, Any] | None = None) -> str
     return str(caught.value)
 
 
-# ------------------------------------------------------------------------------------- composing
-
-
 def test_the_groups_are_the_directories_and_the_options_their_files() -> None:
     assert sorted(GROUPS) == sorted({path.parent.name for path in FILES})
     for group in GROUPS:
         assert options(group) == of(group) != []
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}={path.stem}")
-def test_every_option_composes_and_passes_the_schema(path: Path) -> None:
-    group = path.parent.name
-    composed = compose([f"{group}={path.stem}"])
-    values = composed.values()
-    assert composed.choices[group] == path.stem
-    assert "${" not in str(values)
-    written = OmegaConf.to_container(OmegaConf.load(path))
-    assert isinstance(written, dict)
-    written.pop("defaults", None)
-    found = leaves(values[group])  # type: ignore[literal-required]
-    for key, value in leaves(written).items():
-        assert "${" in str(value) or found[key] == value
 
 
 @pytest.mark.parametrize("k", range(max(len(of(group)) for group in GROUPS if group != "study")))
@@ -124,23 +102,10 @@ def test_other_options_are_put_in_place() -> None:
     assert plain.place({"study": None}).values()["study"] is None
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "text"),
-    [
-        ("data.noise", 0.5, "0.5"),
-        ("protocol.data.m", 7, "7"),
-        ("grid.psi", [0.5, 2.0], "[0.5,2.0]"),
-    ],
-)
-def test_a_sweep_does_what_an_override_does(key: str, value: Any, text: str) -> None:
-    overridden = compose([f"{key}={text}"]).values()
-    assert compose().values({key: value}) == overridden
-    assert compose().values() != overridden
-
-
 def test_references_follow_what_they_refer_to() -> None:
     values = compose(["levels.families=[er]"]).values({"protocol.data.m": 7})
     assert values["graph"]["m"] == values["protocol"]["data"]["m"] == 7
+    assert values == compose(["levels.families=[er]", "protocol.data.m=7"]).values()
     assert values["levels"]["pooled"] == values["levels"]["families"] == ["er"]
 
 
@@ -159,9 +124,6 @@ def test_of_two_overrides_the_later_one_is_in_force() -> None:
     assert composed.values()["data"]["noise"] == 0.25
     assert composed.choices["grid"] == "wide"
     assert last_of_each(["a.b=1", "c=2", "+a.b=3"]) == ("+a.b=3", "c=2")
-
-
-# --------------------------------------------------------------------------------- what is refused
 
 
 def test_the_schema_is_one_and_its_metrics_are_those_of_the_registry() -> None:
@@ -202,24 +164,13 @@ def test_no_part_of_a_configuration_takes_unknown_keys_but_those_that_are_open()
     [
         ("data.noise", -1, "minimum of 0"),
         ("data.missing", 1, "maximum of 1"),
-        ("data.dependent", "maybe", "boolean"),
-        ("data.make", "synthetic", "does not match"),
         ("data.files", "rain", "valid: swiss, sushi"),
-        ("replicates", 0, "minimum of 1"),
-        ("replicates", 2.5, "integer"),
-        ("seed", -1, "minimum of 0"),
         ("levels.noise", [], "non-empty"),
         ("levels.m", [10, 10], "non-unique"),
-        ("graph.density", 0, "minimum of 0"),
-        ("graph.weights", "normal", "valid: uniform, unit"),
         ("protocol.fit.solver", "fast", "valid: newton, cvxpy, cvxpy-matrix"),
         ("protocol.fit.backend", "MOSEK", "valid: null, CLARABEL"),
-        ("protocol.fit.density", [1.5], "maximum of 1"),
-        ("protocol.score.best", "all", "valid: replicate, mean"),
-        ("model.style.color", "blue", "does not match"),
         ("model.estimator", "", "non-empty"),
         ("model.grid.psi", 1.0, "array"),
-        ("study.pool", 1, "boolean"),
         ("study.keep", ["kernels"], "valid: weights, signals"),
     ],
 )
@@ -235,8 +186,7 @@ def test_impossible_values_are_refused_by_key_and_file(key: str, value: Any, tex
         check(values, composed.blame)
     message, group = str(caught.value), key.partition(".")[0]
     assert message.startswith(f"{composed.file(group)}: ")
-    for expected in (key, repr(value).strip("[]"), text):
-        assert expected in message
+    assert all(expected in message for expected in (key, repr(value).strip("[]"), text))
 
 
 @pytest.mark.parametrize(
@@ -244,12 +194,10 @@ def test_impossible_values_are_refused_by_key_and_file(key: str, value: Any, tex
     [
         # impossible values name the override
         (["data.noise=-1"], ["override 'data.noise=-1'", "data.noise = -1"]),
-        (["++data.noise=-1"], ["override '++data.noise=-1'"]),
         (["model.grid.psi=[0]"], ["override 'model.grid.psi=[0]'", "model.grid.psi"]),
         (["data.noise=0.5", "protocol.data.n=0"], ["override 'protocol.data.n=0'"]),
         # unknown keys name those that are valid
         (["data.nois=1"], ["'data.nois'", "did you mean 'data.noise'?", "data.missing"]),
-        (["replicate=3"], ["'replicate'", "did you mean 'replicates'?"]),
         (["model=gl", "model.grid.rho=[1]"], ["'model.grid.rho'", "valid: model.grid.psi"]),
         (["+data.nois=1"], ["override '+data.nois=1'", "noise"]),
         (["grph=er"], ["'grph'", "did you mean 'graph'?"]),
@@ -257,7 +205,6 @@ def test_impossible_values_are_refused_by_key_and_file(key: str, value: Any, tex
             ["data=dependen"],
             ["conf/data/dependen.yaml does not exist", "did you mean 'dependent'?"],
         ),
-        (["study=fig22"], ["conf/study/fig22.yaml does not exist", "valid: control_kx"]),
         # what cannot be read
         (["replicates"], ["'replicates'", "key=value"]),
         (["data.noise=[1"], ["data.noise=[1"]),
@@ -269,12 +216,9 @@ def test_impossible_values_are_refused_by_key_and_file(key: str, value: Any, tex
         (["data.noise=${data.nois}"], ["refers to nothing", "did you mean 'data.noise'?"]),
     ],
 )
-def test_overrides_are_refused_by_name_with_a_remedy(
-    overrides: list[str], texts: list[str]
-) -> None:
+def test_overrides_are_refused_by_name_with_a_remedy(overrides, texts):
     message = refusal(overrides)
-    for text in texts:
-        assert text in message
+    assert all(text in message for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -313,27 +257,19 @@ def test_a_sweep_is_checked_like_the_rest(key: str, value: Any) -> None:
         ("grid/tiny", "lam: [1.0e-2, 1.0]", "lam: [1.0e-2, 1.0", ["YAML"]),
     ],
 )
-def test_what_is_wrong_in_a_file_is_refused_by_key_and_file(
-    name: str, old: str, new: str, texts: list[str], spoil: Spoil
-) -> None:
+def test_what_is_wrong_in_a_file_is_refused_by_key_and_file(name, old, new, texts, spoil):
     spoiled = spoil(name, old, new)
     message = refusal([spoiled.replace("/", "=")])
-    for text in [f"conf/{spoiled}.yaml", *texts]:
-        assert text in message
+    assert all(text in message for text in [f"conf/{spoiled}.yaml", *texts])
 
 
-def test_the_directory_of_the_configuration(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_directory_of_the_configuration(tmp_path, monkeypatch):
     monkeypatch.setenv("KGL_CONF", str(tmp_path))
     with pytest.raises(ConfigError, match="KGL_CONF") as caught:
         compose()
     assert str(tmp_path) in str(caught.value)
     monkeypatch.setenv("KGL_CONF", "")
     assert conf_dir() == CONF.resolve()
-
-
-# --------------------------------------------------------------------------------- names in conf/
 
 
 @pytest.mark.parametrize("name", of("study"))
@@ -356,23 +292,6 @@ def test_every_study_names_what_there_is(name: str) -> None:
         assert len({(look.color, look.marker) for look in looks}) == len(drawn)
 
 
-def test_every_model_family_and_kind_of_data_names_what_there_is() -> None:
-    for name in of("model"):
-        model = compose([f"model={name}"]).values()["model"]
-        if "." in model["estimator"]:
-            assert callable(resolve(model["estimator"]))
-        else:
-            assert tuple(model["grid"]) == MODELS[model["estimator"]].hyperparameters
-            assert (model["label"] == model["estimator"]) == ("solver" not in model["options"])
-    for name in of("graph"):
-        graph = compose([f"graph={name}"]).values()["graph"]
-        assert graph["family"] in (*GRAPH_FAMILIES, "given")
-        drawn = {"alpha", "weights", "connected", "options"}
-        assert (graph["family"] == "given") == (not drawn & set(graph))
-    for name in of("data"):
-        assert callable(resolve(compose([f"data={name}"]).values()["data"]["make"]))
-
-
 def test_functions_that_are_absent_are_refused_with_a_remedy(copied: Path) -> None:
     for path, texts in (
         ("kgl.models.KGLM", ["model.estimator 'kgl.models.KGLM'", "did you mean 'KGL'?"]),
@@ -389,9 +308,3 @@ def test_functions_that_are_absent_are_refused_with_a_remedy(copied: Path) -> No
     assert resolve("config_beside.answer")() == 42
     with pytest.raises(ModuleNotFoundError, match="No module named 'config_absent'"):
         resolve("config_needs.fit")
-
-
-def test_hints_name_the_closest_and_all_others() -> None:
-    assert suggest("noize", ["noise", "missing"]) == "did you mean 'noise'? valid: noise, missing"
-    assert suggest("zzz", ["noise"]) == "valid: noise"
-    assert "no key" in suggest("zzz", [])

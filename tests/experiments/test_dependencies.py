@@ -1,7 +1,5 @@
 """The files that jobs depend on: those that they load, and no more than they may need."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -105,18 +103,14 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_all_that_a_script_imports_is_among_its_sources(
-    script: str, loaded: dict[str, set[str]]
-) -> None:
+def test_all_that_a_script_imports_is_among_its_sources(script, loaded):
     found = set(sources(script))
     assert loaded[f"imports {script}"] <= found
     assert f"experiments/scripts/{script}.py" in found
     assert all((ROOT / name).is_file() for name in found)
 
 
-def test_all_that_a_job_loads_while_it_runs_is_among_its_sources(
-    loaded: dict[str, set[str]],
-) -> None:
+def test_all_that_a_job_loads_while_it_runs_is_among_its_sources(loaded):
     jobs = [job for job in loaded if not job.startswith("imports ")]
     assert len(jobs) == 3 + len(FITS) + 4
     for job in jobs:
@@ -164,9 +158,7 @@ def test_files_of_functions_are_found_without_importing_them() -> None:
     assert sources("GL-2step") == []  # a model by name is part of the script
 
 
-def test_modules_beside_a_configuration_are_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_modules_beside_a_configuration_are_followed(tmp_path, monkeypatch):
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf/config.yaml").touch()
     monkeypatch.setenv("KGL_CONF", str(tmp_path / "conf"))

@@ -1,7 +1,5 @@
 """Files of the replication: whole or absent, the same bytes for the same content, and signed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -20,7 +18,6 @@ import pytest
 
 from experiments.io import (
     atomic,
-    content_hash,
     digest,
     load_arrays,
     load_table,
@@ -29,9 +26,9 @@ from experiments.io import (
     save_arrays,
     save_csv,
     save_table,
-)
+)  # fmt: skip
+from experiments.lookup import ROOT
 
-ROOT = Path(__file__).parents[2]
 SETTINGS = {"data": {"noise": 0.5, "n": 10}, "grid": [1e-7, 0.1], "model": "kgl", "seed": None}
 ARRAYS = {
     "grid.psi": np.array([1e-7, 0.1]),
@@ -51,14 +48,12 @@ TABLE = pd.DataFrame(
 )
 
 
-# ------------------------------------------------------------------------------ whole or not at all
-
-
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "table.csv"
     with atomic(path) as part:
         assert part.parent == path.parent  # the same disk, so that moving it is one step
         assert part.suffix == ".csv"
+        assert str(os.getpid()) in part.name  # two writers do not meet
         part.write_text("half")
         assert not path.exists()
         part.write_text("whole")
@@ -66,11 +61,9 @@ def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize("old", ["old", None])
-def test_an_error_leaves_the_old_file_and_no_part(
-    error: type[BaseException], old: str | None, tmp_path: Path
-) -> None:
+def test_an_error_leaves_the_old_file_and_no_part(error, old, tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     if old is not None:
         path.write_text(old)
@@ -84,40 +77,6 @@ def test_an_error_leaves_the_old_file_and_no_part(
         write()
     assert (path.read_text() if path.exists() else None) == old
     assert list(tmp_path.iterdir()) == ([path] if old else [])
-
-
-class Unwritable:
-    def __array__(self, *_: object, **__: object) -> np.ndarray:
-        raise RuntimeError("the disk is on fire")
-
-
-def test_arrays_and_tables_that_fail_leave_nothing(tmp_path: Path) -> None:
-    save_arrays(tmp_path / "a.npz", ARRAYS, SETTINGS)
-    before = (tmp_path / "a.npz").read_bytes()
-    broken = {**ARRAYS, "zz": Unwritable()}
-    for name in ("a.npz", "b.npz"):
-        with pytest.raises(RuntimeError, match="on fire"):
-            save_arrays(tmp_path / name, broken, SETTINGS)
-    with pytest.raises((ValueError, TypeError)):
-        save_table(tmp_path / "c.parquet", pd.DataFrame({"a": [object()]}), SETTINGS)
-    assert [path.name for path in tmp_path.iterdir()] == ["a.npz"]
-    assert (tmp_path / "a.npz").read_bytes() == before
-
-
-def test_two_writers_do_not_meet(tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
-    code = "import sys; from experiments.io import atomic\n"
-    code += "with atomic(sys.argv[1]) as part: print(part)"
-    other = subprocess.run(
-        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
-    )
-    with atomic(path) as part:
-        assert str(part) != other.stdout.strip()
-        assert other.stdout.strip().startswith(str(tmp_path))
-        part.write_text("")
-
-
-# --------------------------------------------------------------------------------------- round trip
 
 
 def test_arrays_come_back_as_they_were(tmp_path: Path) -> None:
@@ -166,29 +125,18 @@ def test_the_same_content_has_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "a.npz").read_bytes() != (tmp_path / "one" / "a.npz").read_bytes()
 
 
-# ------------------------------------------------------------------------------- files of others
-
-
-def spoiled(whole: bytes, how: str) -> bytes:
+@pytest.mark.parametrize("kind", ["arrays", "table"])
+def test_files_that_are_not_whole_are_refused_by_name(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.file"
+    save, load = (save_arrays, load_arrays) if kind == "arrays" else (save_table, load_table)
+    save(path, ARRAYS if kind == "arrays" else TABLE, SETTINGS)
+    whole = path.read_bytes()
     half = len(whole) // 2
-    return {
-        "empty": b"",
-        "text": b"hello",
-        "truncated": whole[:half],
-        "last byte gone": whole[:-1],
-        "overwritten": whole[: half - 40] + bytes(80) + whole[half + 40 :],
-    }[how]
-
-
-@pytest.mark.parametrize("how", ["empty", "text", "truncated", "last byte gone", "overwritten"])
-def test_arrays_that_are_not_whole_are_refused_by_name(how: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.npz"
-    many = {**ARRAYS, "large": np.random.default_rng(0).normal(size=2000)}
-    save_arrays(path, many, SETTINGS)
-    path.write_bytes(spoiled(path.read_bytes(), how))
-    with pytest.raises(ValueError, match="remove it") as caught:
-        load_arrays(path)
-    assert str(path) in str(caught.value)
+    for spoiled in (b"", b"hello", whole[:half], whole[:-1], whole[:half] + whole[half + 8 :]):
+        path.write_bytes(spoiled)
+        with pytest.raises(ValueError, match="remove it") as caught:
+            load(path)
+        assert str(path) in str(caught.value)
 
 
 def test_arrays_of_others_are_refused(tmp_path: Path) -> None:
@@ -246,9 +194,6 @@ def test_no_flipped_bit_goes_unnoticed(kind: str, tmp_path: Path) -> None:
                 np.testing.assert_array_equal(again[name], values, strict=True)
 
 
-# -------------------------------------------------------------------------------------- provenance
-
-
 def test_provenance_names_settings_code_and_libraries() -> None:
     record = provenance(SETTINGS)
     head = subprocess.run(
@@ -272,10 +217,6 @@ def test_provenance_names_no_machine_no_path_and_no_time() -> None:
         assert str(place) not in text
     assert str(datetime.now().year) not in text
     assert re.search(r"\d\d:\d\d", text) is None
-    # nothing like a number of seconds or of a process either
-    assert not any(
-        isinstance(value, int | float) and value > 1 for value in provenance({}).values()
-    )
 
 
 def test_a_digest_is_that_of_the_value_alone() -> None:
@@ -285,19 +226,6 @@ def test_a_digest_is_that_of_the_value_alone() -> None:
     assert digest({"a": 1}) != digest({"a": "1"})
     assert len(digest({}, 8)) == 8
 
-
-def test_the_hash_of_a_table_is_that_of_its_numbers(tmp_path: Path) -> None:
-    table = pd.DataFrame({"model": ["gl", "kgl"], "value": [0.5, 0.25]})
-    assert content_hash(table) == hashlib.sha256(b"model,value\ngl,0.5\nkgl,0.25\n").hexdigest()
-    # who made it and how is no part of it
-    for number, settings in enumerate(({"seed": 1}, {"seed": 2})):
-        save_table(tmp_path / f"{number}.parquet", table, settings)
-    found = [load_table(tmp_path / f"{number}.parquet")[0] for number in range(2)]
-    assert content_hash(found[0]) == content_hash(found[1]) == content_hash(table)
-    assert content_hash(table.assign(value=[0.5, 0.2500000001])) != content_hash(table)
-
-
-# ----------------------------------------------------------------------------------- one run, logs
 
 LOCK = """
 import sys, time
@@ -337,9 +265,7 @@ def test_a_log_can_be_followed_and_is_of_the_last_run(tmp_path: Path) -> None:
     assert [line.split(" s  ")[1] for line in path.read_text().splitlines()] == ["new", "done"]
 
 
-def test_a_failure_is_in_the_log_on_the_screen_and_goes_on(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failure_is_in_the_log_on_the_screen_and_goes_on(tmp_path, capsys):
     def fail() -> None:
         with logged(tmp_path / "job.log"):
             raise ZeroDivisionError("no such number")

@@ -1,7 +1,5 @@
 """What a run makes: the cells of studies, what overrides and edits change, what is refused."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys
@@ -126,9 +124,6 @@ def refusal(*arguments: Any) -> str:
     return str(caught.value)
 
 
-# -------------------------------------------------------------------------------- the paper's run
-
-
 def test_a_plan_is_small() -> None:
     public = [name for name in {*vars(Plan), *Plan.__annotations__} if not name.startswith("_")]
     assert len(public) <= 12
@@ -201,25 +196,6 @@ def test_cells_are_named_by_what_they_hold_and_shared(paper: Plan) -> None:
     assert all(cell == paper.cells[name] for name, cell in one.cells.items())
 
 
-def test_every_swept_key_is_a_label_of_a_cell(paper: Plan) -> None:
-    for cell in paper.studies[f"sushi_attributes{STANDIN_SUFFIX}"].cells:
-        options, labels = cell.data["data"]["options"], cell.labels
-        assert labels["scale"] == options["scale"]
-        assert (labels["sweep"], labels["level"]) == ("bandwidth_x", options["bandwidth_x"])
-        assert list(labels)[-1] == "model"
-
-
-def test_captions_state_the_settings(paper: Plan) -> None:
-    for name, texts in {
-        "fig1": ["1 replicate, m = 12, n = 40"],
-        "fig2": ["10 replicates,", "m = 20,", "n = 100,", "alpha = 100,", "810 points"],
-        "fig4": ["10 replicates of each of 3 families"],
-        "fig5": ["m = 10, 20, 40, 80, n = 10, 30, 100, 300"],
-    }.items():
-        assert all(text in paper.studies[name].caption for text in texts)
-    assert not any("\n" in study.caption for study in paper.studies.values())
-
-
 def test_masked_and_large_cells_weigh_more(paper: Plan) -> None:
     cost = {name: cell.cost for name, cell in paper.cells.items()}
     assert cost["sbm-dependent/missing-0.5/kgl"] > cost["sbm-dependent/missing-0.0/kgl"]
@@ -251,9 +227,6 @@ def test_settings_of_the_protocol_reach_the_fit_and_the_score(paper: Plan) -> No
     assert (cell.fit["decimals"], cell.fit["fit"]["backend_settings"]) == (0, "own")
 
 
-# -------------------------------------------------------------------------------------- overrides
-
-
 def test_overrides_go_to_a_directory_of_their_own() -> None:
     given = [["seed=1"], ["seed=2"], ["seed=1", "replicates=2"], ["replicates=2", "seed=1"]]
     runs = [make_plan("fig13", overrides).run for overrides in given]
@@ -274,7 +247,11 @@ def test_overrides_reach_the_cells_and_the_caption() -> None:
     (cell,) = plan.cells.values()
     assert (cell.data["replicates"], cell.data["graph"]["alpha"]) == (3, 50)
     assert (cell.data["data"]["noise"], len(cell.fit["grid"]["lam"])) == (0.5, 2)
-    assert all(t in plan.studies["fig13"].caption for t in ("3 replicates", "alpha = 50"))
+    caption = plan.studies["fig13"].caption
+    assert all(
+        t in caption for t in ("3 replicates", "m = 20", "n = 100", "alpha = 50", "16 points")
+    )
+    assert "\n" not in caption
 
 
 @pytest.mark.usefixtures("conf")
@@ -285,22 +262,10 @@ def test_overrides_of_a_user_win_over_those_of_a_collection_and_these_over_the_s
         assert {(c.data["seed"], c.data["replicates"]) for c in plan.cells.values()} == {expected}
 
 
-@pytest.mark.parametrize(
-    ("overrides", "run", "texts"),
-    [
-        (["seed=1"], "paper", ["'paper'", "another name"]),
-        (["seed=1"], "smoke", ["'smoke'", "another name"]),
-        (None, "mine", ["'mine'", "'paper'"]),
-        (["seed=1"], "../elsewhere", ["'../elsewhere'", "letters, digits"]),
-        (["seed=1"], "./paper", ["'./paper'"]),
-        (["seed=1"], "paper/", ["'paper/'"]),
-    ],
-)
-def test_names_of_runs_that_would_mix_results_are_refused(
-    overrides: list[str] | None, run: str, texts: list[str]
-) -> None:
-    message = refusal("fig13", overrides, run)
-    assert all(text in message for text in [f"run = {texts[0]}", *texts])
+@pytest.mark.parametrize("run", ["paper", "smoke", "../elsewhere", "./paper", "paper/"])
+def test_names_of_runs_that_would_mix_results_are_refused(run: str) -> None:
+    assert f"run = {run!r}" in refusal("fig13", ["seed=1"], run)
+    assert "'paper'" in refusal("fig13", None, "mine")  # without overrides there is one name
 
 
 @pytest.mark.parametrize(
@@ -313,20 +278,16 @@ def test_names_of_runs_that_would_mix_results_are_refused(
         ("fig5", ["graph.m=9", "study.graph=[er]"], ["graph.m", "levels.m=[...]"]),
         # what the study chooses
         ("fig13", ["graph=er"], ["'graph'", "study.graph=[er]"]),
-        ("fig13", ["data=dependent"], ["'data'", "study.models"]),
         ("fig13", ["model=gl"], ["'model'", "study.models"]),
         ("fig13", ["study=fig2"], ["'study'", "--config study="]),
         ("fig13", ["study.overrides=[seed=1]"], ["study.overrides"]),
         # what is not a list of overrides, or names nothing
         ("fig13", {"seed": 1}, ["not a list of texts", "overrides=[data.noise=0.5]"]),
-        ("fig13", [1], ["not a list of texts"]),
         ("fig13", ["sed=1"], ["'sed'", "did you mean 'seed'?"]),
         ("fig13", ["study.graph=[err]"], ["conf/graph/err.yaml", "valid: ba, er, items, sbm"]),
-        ("fig13", ["protocol.fit.decimals=16"], ["protocol.fit.decimals", "16"]),
         ("fig14", None, ["conf/study/fig14.yaml does not exist", "fig13"]),
         # names that lead nowhere
         ("fig13", ["study.figure=curves.recoverie"], ["did you mean 'recovery'?"]),
-        ("fig13", ["study.figure=nosuch.draw"], ["no module", "nosuch"]),
         ("fig13", ["model.estimator=KGLX"], ["conf/model/kgl.yaml", "'KGLX'", "KGL-Agnostic"]),
         ("fig13", ["model.estimator=experiments.nosuch.fit"], ["no module", "nosuch"]),
         ("fig13", ["graph.family=sbn"], ["conf/graph/sbm.yaml", "'sbn'", "valid: ba, er, sbm"]),
@@ -334,12 +295,9 @@ def test_names_of_runs_that_would_mix_results_are_refused(
         ("fig13", ["model.grid={psi: [1.0]}"], ["conf/model/kgl.yaml", "lam, rho, psi"]),
     ],
 )
-def test_what_cannot_be_meant_is_refused_before_any_work(
-    study: str, given: Any, texts: list[str]
-) -> None:
+def test_what_cannot_be_meant_is_refused_before_any_work(study, given, texts):
     message = refusal(study, given)
-    for text in texts:
-        assert text in message
+    assert all(text in message for text in texts)
 
 
 def test_the_command_line_has_three_keys() -> None:
@@ -351,12 +309,7 @@ def test_the_command_line_has_three_keys() -> None:
     assert "override=" in str(caught.value)
 
 
-# ------------------------------------------------------------------------------------------ edits
-
-
-def test_an_edit_changes_what_depends_on_it_and_nothing_else(
-    tmp_path: Path, conf: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_edit_changes_what_depends_on_it_and_nothing_else(tmp_path, conf, monkeypatch):
     before = make_plan("small").cells
     assert set(before) == GL | KGL
     copy = copy_conf(tmp_path, small=SMALL)
@@ -389,8 +342,10 @@ def test_a_model_and_a_family_of_ones_own_are_a_file_and_a_word_each() -> None:
 @pytest.mark.usefixtures("conf")
 def test_studies_that_describe_a_cell_differently_are_refused() -> None:
     message = refusal("clash")
-    for text in ("small and seven", "sbm-independent/noise-0.0/gl", "conf/study/seven.yaml"):
-        assert text in message
+    assert all(
+        text in message
+        for text in ("small and seven", "sbm-independent/noise-0.0/gl", "conf/study/seven.yaml")
+    )
     with pytest.raises(ConfigError, match="small and seven"):
         plan_specification("clash", [])
     plan = make_plan("fine")
@@ -414,9 +369,6 @@ def test_models_that_the_sweep_does_not_change_have_one_cell() -> None:
     assert "valid: independent, dependent" in message
 
 
-# --------------------------------------------------------------------------------- specifications
-
-
 @pytest.mark.usefixtures("conf")
 def test_a_study_of_specifications_has_them_instead_of_cells() -> None:
     alone, plan = make_plan("many"), make_plan("both", ["seed=5"])
@@ -433,9 +385,7 @@ def test_a_study_of_specifications_has_them_instead_of_cells() -> None:
     assert {(c.data["seed"], c.data["replicates"]) for c in plan.cells.values()} == {(5, 4)}
 
 
-def test_an_edit_of_what_specifications_are_made_of_runs_them_again(
-    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_edit_of_what_specifications_are_made_of_runs_them_again(shared, tmp_path, monkeypatch):
     copy = Path(shutil.copytree(shared, tmp_path / "conf"))
     monkeypatch.setenv("KGL_CONF", str(copy))
     before = make_plan("many").specifications
@@ -461,28 +411,20 @@ def test_an_edit_of_what_specifications_are_made_of_runs_them_again(
     ("old", "new", "texts"),
     [
         ("change: none,", "change: none, seed: 3,", ["seed"]),
-        ("setting: default, ", "", ["setting"]),
         ("  other:", "  Other:", ["Other"]),
-        ("overrides: []", "overrides: seed=3", ["overrides", "seed=3"]),
-        ("reduced: little\n", "", ["reduced"]),
         ("reduced: little", "reduced: lettle", ["conf/study/lettle.yaml does not exist"]),
         ("specifications.draw", "specifications.drew", ["did you mean 'draw'?"]),
         ("seed=9", "sede=9", ["study.specifications.other", "did you mean 'seed'?"]),
-        ("=summed", "=sumed", ["study.specifications.other", "did you mean 'summed'?"]),
         ("seed=9", "replicates=0", ["study.specifications.other", "replicates=0"]),
         ("change: none,", "change: none, base: othr,", ["base = 'othr'", "default, other"]),
     ],
 )
-def test_specifications_that_mean_nothing_are_refused(
-    old: str, new: str, texts: list[str], conf: Path
-) -> None:
+def test_specifications_that_mean_nothing_are_refused(old, new, texts, conf):
     assert MANY.count(old) == 1
     (conf / "study/broken.yaml").write_text(MANY.replace(old, new), encoding="utf-8")
     message = refusal("broken")
     assert all(text in message for text in texts)
 
-
-# -------------------------------------------------------------------------------------- real data
 
 #: Made once: a MATLAB file has the time in it.
 MADE_UP = {"swiss": swiss_files(), "sushi": sushi_files()}
@@ -525,8 +467,10 @@ def test_stand_ins_replace_files_that_are_absent_and_are_named_so(paper: Plan) -
             assert (STANDIN_SUFFIX in cell.dataset) == cell.simulated == study.simulated
     assert paper.suffix == STANDIN_SUFFIX
     assert set(paper.facts) == {f"swiss{STANDIN_SUFFIX}", f"sushi{STANDIN_SUFFIX}"}
-    for text in (f"{STANDIN} for ", "sushi", "swiss", "fig6", "data.source=real", "KGL_OFFLINE"):
-        assert text in paper.notice
+    assert all(
+        text in paper.notice
+        for text in (f"{STANDIN} for ", "sushi", "swiss", "fig6", "data.source=real", "KGL_OFFLINE")
+    )
     assert "fig2" not in paper.notice
     plain = make_plan("fig13")
     assert (plain.notice, plain.suffix, plain.facts) == ("", "", {})
@@ -551,22 +495,6 @@ def test_files_that_are_there_are_used_and_share_no_name_with_stand_ins(folder: 
     assert changed.run == make_plan("fig6", ["replicates=2"]).run != "paper"
 
 
-def test_one_data_set_may_be_there_without_the_other(folder: Path) -> None:
-    place(folder, "swiss")
-    plan = make_plan("real")
-    assert origins(plan) == {"swiss": {"real"}, "sushi": {"simulated"}}
-    assert {"fig6", f"fig7{STANDIN_SUFFIX}"} <= set(plan.studies)
-    assert f"{STANDIN} for sushi: " in plan.notice
-    assert "fig6" not in plan.notice
-    assert plan.suffix == STANDIN_SUFFIX  # the run as a whole is not all real
-
-
-@pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("study", ["fig6", "fig7", "paper"])
-def test_real_data_that_are_asked_for_and_absent_are_an_error(study: str) -> None:
-    assert "README" in refusal(study, ["data.source=real"])
-
-
 @pytest.mark.parametrize("given", [[], ["data.source=real"]])
 def test_a_corrupt_file_stops_what_uses_it_and_nothing_else(folder: Path, given: list[str]) -> None:
     place(folder, "swiss", "sushi")
@@ -582,11 +510,17 @@ def test_a_corrupt_file_stops_what_uses_it_and_nothing_else(folder: Path, given:
 def test_sources_that_cannot_be_meant_are_refused(folder: Path) -> None:
     place(folder, "swiss")
     for study, given, texts in (
+        ("fig7", ["data.source=real"], ["sushi", "README"]),  # asked for, and absent
         ("fig13", ["data.source=auto"], ["'fig13'", "real data"]),
         ("fig6", ["data.source=fake"], ["'fake'", "valid: auto, real, simulated"]),
     ):
         message = refusal(study, given)
         assert all(text in message for text in texts)
-    # of two the later one is in force
+    plan = make_plan("real")  # one data set without the other
+    assert origins(plan) == {"swiss": {"real"}, "sushi": {"simulated"}}
+    assert "fig7" in plan.notice
+    assert "fig6" not in plan.notice
+    assert plan.suffix == STANDIN_SUFFIX  # the run as a whole is not all real
+    # of two sources the later one is in force
     given = ["data.source=simulated", "data.source=real"]
     assert origins(make_plan("fig6", given)) == {"swiss": {"real"}}

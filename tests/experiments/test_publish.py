@@ -1,7 +1,5 @@
 """What a run publishes: files of the gallery, its report, and what is recorded about it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

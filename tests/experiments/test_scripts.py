@@ -1,7 +1,5 @@
 """The scripts of the rules, each run as Snakemake runs it: with the global ``snakemake``."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import runpy
@@ -81,9 +79,6 @@ def make_table(fits: list[Path], labels: list[dict[str, Any]], path: Path) -> Pa
     return path
 
 
-# ------------------------------------------------------------------------------- data, fit, score
-
-
 def same(found: dict[str, Any], expected: dict[str, Any]) -> bool:
     return set(found) == set(expected) and all(
         np.array_equal(found[k], expected[k], equal_nan=True) for k in expected
@@ -128,9 +123,6 @@ def test_a_job_run_again_writes_the_same_bytes(tmp_path: Path) -> None:
     assert load_table(tables[0])[0].equals(load_table(tables[1])[0])
 
 
-# ------------------------------------------------------------------------------------------ facts
-
-
 @pytest.mark.parametrize("files", ["swiss", "sushi"])
 def test_facts_of_a_data_set_go_to_a_table_and_a_log(files: str, tmp_path: Path) -> None:
     path, about = tmp_path / "facts.parquet", {"files": files, "source": "simulated"}
@@ -143,17 +135,13 @@ def test_facts_of_a_data_set_go_to_a_table_and_a_log(files: str, tmp_path: Path)
     assert f"{files} (simulated): " in (tmp_path / "log").read_text()
 
 
-# --------------------------------------------------------------------------------- specifications
-
 JUDGED = pd.DataFrame(
     {"claim": ["N1", "H1"], "verdict": ["reproduced", "partly"], "held": [3, 1],
      "criteria": [3, 4], "h1_distance": 0.25}
 )  # fmt: skip
 
 
-def test_a_specification_is_judged_and_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_specification_is_judged_and_written(tmp_path, monkeypatch):
     asked = []
 
     def judge(collection: str, overrides: list[str], report: Any) -> pd.DataFrame:
@@ -207,8 +195,6 @@ def test_the_verdicts_of_all_specifications_are_one_table(tmp_path: Path) -> Non
         gather("fewer.parquet", files[:2])
     assert not (tmp_path / "fewer.parquet").exists()
 
-
-# ---------------------------------------------------------------------------------------- summary
 
 HEAD = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
 COSTS = "job,jobs,minutes_in_all,seconds_longest,memory_mb_largest"
@@ -264,9 +250,7 @@ def test_costs_are_added_up_by_kind_of_job(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("started", [None, "", "yesterday"])
-def test_a_run_without_benchmarks_start_or_real_data_is_recorded_too(
-    started: str | None, tmp_path: Path
-) -> None:
+def test_a_run_without_benchmarks_start_or_real_data_is_recorded_too(started, tmp_path):
     if started is not None:
         (tmp_path / "started").write_text(started)
     found = summarise(tmp_path)
@@ -278,17 +262,7 @@ def test_a_run_without_benchmarks_start_or_real_data_is_recorded_too(
     assert "An “edge”" in (tmp_path / "out/captions.json").read_text(encoding="utf-8")
 
 
-def test_facts_of_all_data_sets_are_one_table(tmp_path: Path) -> None:
-    paths = [tmp_path / f"{name}.parquet" for name in ("swiss", "sushi")]
-    for path in paths:
-        save_table(path, pd.DataFrame([{"files": path.stem, "value": 3.0}]), {})
-    found = summarise(tmp_path, facts=tuple(paths))["facts"]
-    assert found.splitlines() == ["files,value", "swiss,3", "sushi,3"]
-
-
-def test_the_record_names_every_table_and_the_code_behind_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_record_names_every_table_and_the_code_behind_it(tmp_path, monkeypatch):
     old = {"commit": "0" * 40, "dirty": True}
     settings: dict[str, Any] = {"fig1": {}, "fig2": {}, "fig3": {"made_by": [old]}}
     paths = {name: tmp_path / f"{name}.parquet" for name in settings}
@@ -296,7 +270,9 @@ def test_the_record_names_every_table_and_the_code_behind_it(
         state = {"commit": str(1 + k // 2) * 40, "dirty": k == 2}
         monkeypatch.setattr(io, "_git", lambda state=state: state)
         save_table(path, pd.DataFrame({"value": [float(k)]}), settings[name])
-    record = summarise(tmp_path, tuple(paths.values()))["provenance"]
+    found = summarise(tmp_path, tuple(paths.values()), facts=(paths["fig1"], paths["fig3"]))
+    assert found["facts"].splitlines() == ["value", "0", "2"]  # of all data sets, one table
+    record = found["provenance"]
     assert (record["run"], record["digest"]) == (RUN, digest(RUN))
     for k, name in enumerate(paths):
         # of the numbers alone: the file also holds the commit, which changes with every one
@@ -305,14 +281,11 @@ def test_the_record_names_every_table_and_the_code_behind_it(
             "sha256": hashlib.sha256(text).hexdigest(),
             "settings": digest(settings[name]),
         }
-    found = {state["commit"][0]: (state["tables"], state["dirty"]) for state in record["code"]}
-    assert found == {"0": (["fig3"], True), "1": (["fig1", "fig2"], False), "2": (["fig3"], True)}
+    made = {state["commit"][0]: (state["tables"], state["dirty"]) for state in record["code"]}
+    assert made == {"0": (["fig3"], True), "1": (["fig1", "fig2"], False), "2": (["fig3"], True)}
     # the same run has the same record, whatever it cost
     files = {"data": [benchmark(tmp_path / "a", ("1", "2"))]}
     assert summarise(tmp_path, tuple(paths.values()), files)["provenance"] == record
-
-
-# ---------------------------------------------------------------------------- copies and failures
 
 
 def test_files_are_published_as_they_are(tmp_path: Path) -> None:
@@ -336,9 +309,7 @@ def test_files_are_published_as_they_are(tmp_path: Path) -> None:
         (None, FileNotFoundError),
     ],
 )
-def test_a_fit_that_fails_leaves_no_file_but_a_log(
-    change: dict[str, Any] | None, error: type[Exception], tmp_path: Path
-) -> None:
+def test_a_fit_that_fails_leaves_no_file_but_a_log(change, error, tmp_path):
     data = tmp_path / "absent.npz" if change is None else make_data(tmp_path / "data.npz")
     with pytest.raises(error) as caught:
         make_fit(data, tmp_path / "out/fit.npz", **(change or {}))
