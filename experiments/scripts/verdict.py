@@ -1,6 +1,6 @@
 """Snakemake script: the report on the run, as text and as a page, and what it changes."""
 
-from experiments.jobs import logged
+from experiments.io import logged
 from experiments.report import write_report
 
 # only the paper's own run is tracked; README.md is no output, since Snakemake deletes outputs first
