@@ -1,5 +1,6 @@
 """Two runs compared: paired differences of made-up tables, and what is refused."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -11,23 +12,16 @@ from experiments.compare import common_studies, compare_tables
 from experiments.io import save_table
 
 
-def table(
-    shift: float, replicates: int = 4, models: tuple[str, ...] = ("gl", "kgl")
-) -> pd.DataFrame:
+def table(shift: float, runs: int = 4, models: tuple[str, ...] = ("gl", "kgl")) -> pd.DataFrame:
     rows = []
-    for model in models:
-        for level in (0.0, 1.0):
-            for replicate in range(replicates):
-                value = np.sin(7 * len(model) + 3 * level + replicate)
-                common = {
-                    "study": "fig2", "graph": "sbm", "data": "independent", "sweep": "noise",
-                    "level": level, "m": 20, "n": 100, "noise": level, "missing": 0.0,
-                    "model": model, "replicate": replicate,
-                }  # fmt: skip
-                # the metric where another criterion chose the point must not be read
-                for criterion, more in (("aps", 0.0), ("sse", 99.0)):
-                    row = {"selected_by": criterion, "metric": "aps"}
-                    rows.append({**common, **row, "value": value + more + shift * (replicate + 1)})
+    for model, level, run in product(models, (0.0, 1.0), range(runs)):
+        known = {"study": "fig2", "graph": "sbm", "data": "independent", "sweep": "noise",
+                 "level": level, "m": 20, "n": 100, "noise": level, "missing": 0.0,
+                 "model": model, "replicate": run, "metric": "aps"}  # fmt: skip
+        value = np.sin(7 * len(model) + 3 * level + run) + shift * (run + 1)
+        # the metric where another one selected the point must not be read
+        for selected_by, more in (("aps", 0.0), ("sse", 99.0)):
+            rows.append({**known, "selected_by": selected_by, "value": value + more})
     return pd.DataFrame(rows)
 
 
@@ -35,7 +29,7 @@ def table(
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(compare, "RESULTS", tmp_path)
     save_table(tmp_path / "paper" / "tables" / "fig2.parquet", table(0.0), {})
-    save_table(tmp_path / "other" / "tables" / "fig2.parquet", table(0.1, replicates=3), {})
+    save_table(tmp_path / "other" / "tables" / "fig2.parquet", table(0.1, runs=3), {})
     save_table(tmp_path / "other" / "tables" / "fig3.parquet", table(0.1), {})
     return tmp_path
 
