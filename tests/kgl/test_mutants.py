@@ -9,7 +9,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import kgl
-from kgl.laplacian import Array, pairwise_sq_distances
+from kgl._types import Array
+from kgl.laplacian import pairwise_sq_distances
 from kgl.metrics import density, spectral_clusters
 from kgl.simulate import make_dataset
 from kgl.solvers.graph_step import graph_step, warn_if_inexact
