@@ -25,7 +25,7 @@ from experiments.claims.real import SUSHI, SWISS
 from experiments.claims.specifications import label_of, scores, specifications
 from experiments.registry import CV, Verdict
 from experiments.stats import MissingEvidence, mean_interval
-from kgl.laplacian import Array
+from kgl._types import Array
 
 CLAIMS = {claim.id: claim for claim in (*SWISS, *SUSHI)}
 RUNS = 6

@@ -18,7 +18,7 @@ from experiments.claims.sizes import SIZES, needed
 from experiments.claims.specifications import STUDIES, specifications
 from experiments.registry import CV
 from experiments.stats import MissingEvidence, unpaired
-from kgl.laplacian import Array
+from kgl._types import Array
 
 CLAIMS = {claim.id: claim for claim in (*NOISE, *MISSING, *COMPLETION, *SIZES)}
 RUNS = 6

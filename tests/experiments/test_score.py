@@ -17,7 +17,7 @@ from experiments.score import (
     score_study,
     summarise,
 )
-from kgl.laplacian import Array
+from kgl._types import Array
 
 PLAIN = {"aps": "weights", "best": "replicate"}
 #: What studies ask for besides.
