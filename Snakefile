@@ -51,7 +51,9 @@ wildcard_constraints:
 
 
 onstart:
-    print(f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells of {', '.join(PLAN.studies)} -> {OUT}")
+    print(
+        f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells of {', '.join(PLAN.studies)} -> {OUT}"
+    )
     only_run("results/.running")
     calm(logger)
     Path(OUT, "logs").mkdir(parents=True, exist_ok=True)
@@ -201,6 +203,7 @@ rule figure:
     params:
         study=lambda w: publish.drawn(PLAN, w.study),
         caption=lambda w: PLAN.studies[w.study].caption,
+        looks=lambda w: publish.looks(PLAN, w.study),
     script:
         "experiments/scripts/figure.py"
 
