@@ -7,7 +7,8 @@ VENV ?= .venv
 WORKERS ?= 2
 CORES ?= all
 
-BIN := $(VENV)/bin
+# Windows puts the programs of an environment elsewhere.
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 # The workflow's scripts and shell commands find the environment's python first on the path.
 SNAKEMAKE = PATH="$(abspath $(BIN)):$$PATH" "$(BIN)/snakemake"
 LOCKS := requirements/build.txt requirements/dev.txt
