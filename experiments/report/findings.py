@@ -101,7 +101,7 @@ def _side_information(gallery: Gallery) -> Finding | None:
         return None
     return Finding(
         "side_information",
-        "Side information as informative as real one.",
+        "With side information as informative as in the real data.",
         f"Retained share of the gain of KGL-N over GL in APS, with a K_x {'; '.join(parts)}.",
     )
 

