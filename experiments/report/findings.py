@@ -153,8 +153,9 @@ def _specifications(gallery: Gallery) -> Finding | None:
     return Finding(
         "specifications",
         "Details that the paper does not state.",
-        f"Over {len(total)} specifications of them, {total.min()} to {total.max()} of "
-        f"{len(always)} claims are reproduced: {always.sum()} under all, {never.sum()} under none.",
+        f"Over {len(total)} specifications of them, run at reduced size, {total.min()} to "
+        f"{total.max()} of the {len(always)} claims that can be judged there are reproduced: "
+        f"{always.sum()} under all, {never.sum()} under none.",
     )
 
 
