@@ -23,7 +23,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 
 from experiments import publish
-from experiments.dependencies import sources
+from experiments.dependencies import fit_sources, sources
 from experiments.io import only_run
 from experiments.plan import plan_of_config
 from experiments.progress import calm, duration, watch
@@ -109,7 +109,7 @@ rule data:
 rule fit:
     input:
         data=f"{OUT}/data/{{dataset}}.npz",
-        src=lambda w: sources("fit", PLAN.cells[f"{w.dataset}/{w.model}"].fit["estimator"]),
+        src=lambda w: fit_sources(PLAN.cells[f"{w.dataset}/{w.model}"].fit),
     output:
         f"{OUT}/fits/{{dataset}}/{{model}}.npz",
     log:
@@ -287,6 +287,7 @@ if REPORT:
         input:
             files=list(PUBLISHED),
             src=sources("verdict"),
+            templates=[str(path) for path in Path("experiments/report").glob("*.[cj]*")],
         output:
             **REPORT,
         log:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from experiments.lookup import ROOT, conf_dir
 
-__all__ = ["module_file", "sources"]
+__all__ = ["fit_sources", "module_file", "sources"]
 
 _OWN = ("kgl", "experiments")
+#: What scripts load only while they run.
+_LATER = {
+    "specification": ("kgl.solvers.cvxpy_step",),
+    "example": ("kgl.datasets", "kgl.models", "kgl.plotting"),
+}
 
 
 def _roots() -> tuple[Path, ...]:
@@ -80,9 +86,17 @@ def sources(*names: str) -> list[str]:
     (True, False)
     """
     found = set()
-    for name in names:
+    for name in (*names, *(later for script in names for later in _LATER.get(script, ()))):
         module = name if "." in name else f"experiments.scripts.{name}"
         file = module_file(module) or module_file(module.rpartition(".")[0])
         if file is not None:
             found.add(file)
     return _closure(frozenset(found))
+
+
+def fit_sources(spec: Mapping[str, Any]) -> list[str]:
+    """Return the files that a fit depends on; CVXPY and classes are loaded where they are used."""
+    names = ["fit", str(spec["estimator"])]
+    names += ["kgl.grid"] * ("." in names[1])
+    solver = {**spec["fit"], **spec["options"]}.get("solver")
+    return sources(*names, *["kgl.solvers.cvxpy_step"] * (solver != "newton"))

@@ -12,15 +12,9 @@ from typing import Any
 import pandas as pd
 import psutil
 
-from experiments.io import (
-    content_hash,
-    load_table,
-    logged,
-    provenance,
-    save_csv,
-    save_json,
-    state_of,
-)
+from experiments.io import content_hash, digest, load_table, logged, save_csv, save_json, state_of
+
+COSTS = ["job", "jobs", "minutes_in_all", "seconds_longest", "memory_mb_largest"]
 
 
 def costs(benchmarks: Mapping[str, Sequence[str]]) -> pd.DataFrame:
@@ -28,21 +22,13 @@ def costs(benchmarks: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     rows = []
     for kind, paths in benchmarks.items():
         found = [pd.read_csv(path, sep="\t") for path in paths if Path(path).exists()]
-        if not found:
-            continue
-        table = pd.concat(found)
-        # a job shorter than the sampling interval has no number for its memory
-        memory = pd.to_numeric(table["max_rss"], errors="coerce").fillna(0)
-        rows.append(
-            {
-                "job": kind,
-                "jobs": len(table),
-                "minutes_in_all": round(table["s"].sum() / 60, 2),
-                "seconds_longest": round(table["s"].max(), 1),
-                "memory_mb_largest": round(memory.max()),
-            }
-        )
-    return pd.DataFrame(rows)
+        if found:
+            table = pd.concat(found)
+            # a job shorter than the sampling interval has no number for its memory
+            memory = round(pd.to_numeric(table["max_rss"], errors="coerce").fillna(0).max())
+            minutes, longest = round(table["s"].sum() / 60, 2), round(table["s"].max(), 1)
+            rows.append((kind, len(table), minutes, longest, memory))
+    return pd.DataFrame(rows, columns=COSTS)
 
 
 def about(rows: pd.DataFrame, started: str) -> dict[str, Any]:
@@ -81,8 +67,7 @@ def origin(run: Mapping[str, Any], tables: Sequence[str]) -> dict[str, Any]:
         for state in (state_of(made), *made["settings"].get("made_by", [])):
             states.setdefault(json.dumps(state, sort_keys=True), set()).add(name)
     code = [{**json.loads(text), "tables": sorted(states[text])} for text in sorted(states)]
-    digest = provenance(dict(run))["digest"]
-    return {"run": dict(run), "digest": digest, "code": code, "tables": hashes}
+    return {"run": dict(run), "digest": digest(dict(run)), "code": code, "tables": hashes}
 
 
 with logged(snakemake.log[0]):

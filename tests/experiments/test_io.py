@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 import zipfile
@@ -23,6 +24,7 @@ from experiments.io import (
     digest,
     load_arrays,
     load_table,
+    logged,
     provenance,
     save_arrays,
     save_csv,
@@ -134,13 +136,10 @@ def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(table, TABLE, check_exact=True)
     assert np.signbit(table["value"][1])
     assert record["settings"] == SETTINGS
+    save_table(tmp_path / "u.parquet", TABLE[TABLE["model"] == "kgl"], SETTINGS)
+    assert load_table(tmp_path / "u.parquet")[0].index.tolist() == [0, 1]  # no index is kept
     # others can read them too
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "t.parquet"), TABLE, check_exact=True)
-
-
-def test_an_index_is_not_part_of_a_table(tmp_path: Path) -> None:
-    save_table(tmp_path / "t.parquet", TABLE[TABLE["model"] == "kgl"], SETTINGS)
-    assert load_table(tmp_path / "t.parquet")[0].index.tolist() == [0, 1]
 
 
 def test_csv_is_for_reading(tmp_path: Path) -> None:
@@ -211,24 +210,40 @@ def test_tables_of_others_are_refused(tmp_path: Path) -> None:
     assert str(tmp_path / "t.parquet") in str(caught.value)
 
 
-def test_no_flipped_bit_of_a_table_goes_unnoticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["table", "arrays"])
+def test_no_flipped_bit_goes_unnoticed(kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    table = pd.concat([TABLE.assign(value=rng.normal(size=3)) for _ in range(40)])
-    path = tmp_path / "t.parquet"
-    save_table(path, table, SETTINGS)
-    whole, read = path.read_bytes(), load_table(path)
-    for bit in rng.choice(8 * len(whole), size=400, replace=False):
+    path = tmp_path / "a.file"
+    if kind == "table":
+        rows = pd.concat([TABLE.assign(value=rng.normal(size=3)) for _ in range(40)])
+        save_table(path, rows, SETTINGS)
+    else:
+        save_arrays(path, {**ARRAYS, "large": rng.integers(0, 9, 1000)}, SETTINGS)
+
+    def read() -> tuple[dict[str, np.ndarray], dict]:
+        if kind == "arrays":
+            return load_arrays(path)
+        table, record = load_table(path)
+        return {name: table[name].to_numpy() for name in table}, record
+
+    whole, (expected, written) = path.read_bytes(), read()
+    some = rng.choice(8 * len(whole), size=300, replace=False)
+    # the fields of the archive's directory: method, flags, sizes, names
+    start = whole.find(b"PK\1\2")
+    directory = range(8 * start, 8 * start + 512)
+    for bit in [*some, *(directory if kind == "arrays" else ())]:
         spoiled = bytearray(whole)
         spoiled[bit // 8] ^= 1 << (bit % 8)
         path.write_bytes(spoiled)
         try:
-            again, record = load_table(path)
+            again, record = read()
         except ValueError as error:
             if str(path) not in str(error):
                 raise
         else:  # a bit that nothing depends on, such as the name of the program that wrote it
-            pd.testing.assert_frame_equal(again, read[0])
-            assert record == read[1]
+            assert (list(again), record) == (list(expected), written)
+            for name, values in expected.items():
+                np.testing.assert_array_equal(again[name], values, strict=True)
 
 
 # -------------------------------------------------------------------------------------- provenance
@@ -280,3 +295,59 @@ def test_the_hash_of_a_table_is_that_of_its_numbers(tmp_path: Path) -> None:
     found = [load_table(tmp_path / f"{number}.parquet")[0] for number in range(2)]
     assert content_hash(found[0]) == content_hash(found[1]) == content_hash(table)
     assert content_hash(table.assign(value=[0.5, 0.2500000001])) != content_hash(table)
+
+
+# ----------------------------------------------------------------------------------- one run, logs
+
+LOCK = """
+import sys, time
+from experiments.io import only_run
+only_run(sys.argv[1])
+print("locked", flush=True)
+time.sleep(float(sys.argv[2]))
+"""
+
+
+def test_a_second_run_is_refused_while_the_first_lives_and_not_after(tmp_path: Path) -> None:
+    def command(seconds: int) -> list[str]:
+        return [sys.executable, "-c", LOCK, str(tmp_path / "new/lock"), str(seconds)]
+
+    with subprocess.Popen(command(60), stdout=subprocess.PIPE, text=True, cwd=ROOT) as first:
+        try:
+            assert first.stdout is not None
+            assert first.stdout.readline() == "locked\n"
+            other = subprocess.run(
+                command(0), capture_output=True, text=True, cwd=ROOT, check=False
+            )
+            assert other.returncode == 1
+            assert str(first.pid) in other.stderr
+            assert "Traceback" not in other.stderr
+        finally:
+            first.send_signal(signal.SIGKILL)
+    again = subprocess.run(command(0), capture_output=True, text=True, cwd=ROOT, check=False)
+    assert again.stdout == "locked\n"
+
+
+def test_a_log_can_be_followed_and_is_of_the_last_run(tmp_path: Path) -> None:
+    path = tmp_path / "logs/deep/job.log"
+    for word in ("old", "new"):
+        with logged(path) as report:
+            report(word)
+            assert word in path.read_text()
+    assert [line.split(" s  ")[1] for line in path.read_text().splitlines()] == ["new", "done"]
+
+
+def test_a_failure_is_in_the_log_on_the_screen_and_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        with logged(tmp_path / "job.log"):
+            raise ZeroDivisionError("no such number")
+
+    with pytest.raises(ZeroDivisionError, match="no such number"):
+        fail()
+    text = (tmp_path / "job.log").read_text()
+    assert "Traceback (most recent call last)" in text
+    assert 'raise ZeroDivisionError("no such number")' in text
+    assert "done" not in text
+    assert capsys.readouterr().err == "ZeroDivisionError: no such number\n"

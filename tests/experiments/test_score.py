@@ -8,20 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.score import (
-    CRITERIA,
-    EVERY,
-    HELD_OUT,
-    METRICS,
-    best_points,
-    score_study,
-    summarise,
-)
-from kgl._types import Array
+from experiments.registry import ALL_POINTS, CV, METRICS
+from experiments.score import SELECTING, best_points, score_study, summarise
+from kgl.laplacian import Array
 
 PLAIN = {"aps": "weights", "best": "replicate"}
 #: What studies ask for besides.
-ASKED = {"top_share", "uneven", "density_error", "size", "row_spread", "spread", "rise", "seconds"}
+ASKED = {name for name, m in METRICS.items() if m.needs in ("shape", "rise", "seconds")}
 #: What a true graph and no held-out entries give.
 GRAPHS = set(METRICS) - {"nmi", "mse_cv"} - ASKED
 LABELS = {
@@ -73,15 +66,6 @@ def values(table: pd.DataFrame, metric: str, by: str) -> list[float]:
 # -------------------------------------------------------------------------------- choosing points
 
 
-def test_the_best_point_of_each_replicate() -> None:
-    grid = np.random.default_rng(0).normal(size=(5, 40))
-    for highest, sign in ((True, 1), (False, -1)):
-        chosen = best_points(grid, highest=highest)
-        for row, index in zip(sign * grid, chosen, strict=True):
-            assert all(row[index] >= value for value in row)
-    assert len(set(best_points(grid, highest=True).tolist())) > 1
-
-
 def test_one_point_for_all_replicates() -> None:
     # best on average, though best for neither
     grid = np.array([[1.0, 0.8, 0.0], [0.0, 0.8, 1.0]])
@@ -103,7 +87,7 @@ def test_columns_and_rows() -> None:
     # every criterion, replicate and metric once
     assert len(table) == 3 * 2 * 9
     assert not table.duplicated(["selected_by", "replicate", "metric"]).any()
-    assert set(table["selected_by"]) == set(CRITERIA) - {"nmi"}
+    assert set(table["selected_by"]) == set(SELECTING) - {"nmi"}
     assert set(table["metric"]) == GRAPHS
     for name, value in {"study": "fig3", **LABELS}.items():
         assert set(table[name]) == {value}
@@ -167,12 +151,6 @@ def test_models_without_signals_have_no_rows_of_nothing() -> None:
     assert table["value"].notna().all()
 
 
-def test_complete_data_have_errors_inside_alone() -> None:
-    table = table_of(ARRAYS | {"mse_out": np.full((2, 6), np.nan)})
-    assert set(table["selected_by"]) == {"aps", "sse"}
-    assert set(table["metric"]) == GRAPHS - {"mse_out"}
-
-
 def test_a_replicate_without_withheld_entries_is_left_out_alone() -> None:
     errors = ARRAYS["mse_out"].copy()
     errors[0] = np.nan
@@ -191,11 +169,6 @@ def test_of_equal_points_the_one_inside_the_grid_is_taken() -> None:
     assert best_points(same, highest=True, inside=inside).tolist() == [4]
 
 
-def test_a_function_without_a_certificate_has_no_rows_for_it() -> None:
-    table = table_of(ARRAYS | {"kkt_residual": np.full((2, 6), np.nan)})
-    assert set(table["metric"]) == GRAPHS - {"kkt_residual"}
-
-
 def test_cells_stand_one_under_the_other_and_an_axis_of_ones_own_has_a_column() -> None:
     own = {k: v for k, v in ARRAYS.items() if not k.startswith("grid.")}
     own["grid.width"] = np.arange(6.0)
@@ -209,6 +182,26 @@ def test_cells_stand_one_under_the_other_and_an_axis_of_ones_own_has_a_column() 
     assert table[table["model"] == "kgl"]["width"].isna().all()
 
 
+def test_ties_are_broken_towards_the_inside_of_the_grid() -> None:
+    tied = {f"aps_{kind}": np.full((2, 6), 0.5) for kind in ("weights", "scores")}
+    for best in ("replicate", "mean"):
+        chosen = table_of(ARRAYS | tied, best=best)[lambda t: t["selected_by"] == "aps"]
+        # lam = 2 is inside; psi has no inside, so the first of its values is taken
+        assert set(zip(chosen["lam"], chosen["psi"], strict=True)) == {(2.0, 0.1)}
+        assert set(chosen["at_edge"]) == {""}
+
+
+def test_a_replicate_is_selected_for_only_if_all_points_that_count_have_a_value() -> None:
+    errors = ARRAYS["mse_out"].copy()
+    errors[:, 5] = np.nan  # a point without any value does not count
+    chosen = table_of(ARRAYS | {"mse_out": errors})[lambda t: t["selected_by"] == "mse_out"]
+    assert set(chosen["replicate"]) == {0, 1}
+    assert not ((chosen["lam"] == 3.0) & (chosen["psi"] == 0.2)).any()
+    errors[0, 2] = np.nan  # one that only this replicate lacks
+    chosen = table_of(ARRAYS | {"mse_out": errors})[lambda t: t["selected_by"] == "mse_out"]
+    assert set(chosen["replicate"]) == {1}
+
+
 # ------------------------------------------------------------------------ choices without the truth
 
 FOLDS: dict[str, Any] = {"folds": 3, "cv_density": 0.1}
@@ -217,26 +210,21 @@ HELD = np.array([[5.0, 4.0, 3.0, 2.0, 1.0, 0.5], [0.1, 1.0, 1.5, 3.0, 4.0, 5.0]]
 
 def test_held_out_entries_choose_a_point_beside_the_truth() -> None:
     table = table_of(ARRAYS | {"mse_cv": HELD}, **FOLDS)
-    assert set(table["selected_by"]) == {"aps", "sse", "mse_out", HELD_OUT}
+    assert set(table["selected_by"]) == {"aps", "sse", "mse_out", CV}
     # the last point of the first replicate, the first of the second
-    assert values(table, "mse_cv", HELD_OUT) == [0.5, 0.1]
-    assert values(table, "aps", HELD_OUT) == [0.3, 0.1]
-    assert values(table, "density", HELD_OUT) == [0.5, 0.5]
+    assert values(table, "mse_cv", CV) == [0.5, 0.1]
+    assert values(table, "aps", CV) == [0.3, 0.1]
+    assert values(table, "density", CV) == [0.5, 0.5]
     # which leaves the other choices alone
-    others = table[(table["selected_by"] != HELD_OUT) & (table["metric"] != "mse_cv")]
+    others = table[(table["selected_by"] != CV) & (table["metric"] != "mse_cv")]
     assert others.reset_index(drop=True).equals(table_of())
-
-
-def test_without_folds_nothing_is_chosen_by_held_out_entries() -> None:
-    assert HELD_OUT not in set(table_of(ARRAYS | {"mse_cv": HELD})["selected_by"])
-    assert HELD_OUT not in set(table_of(ARRAYS | {"mse_cv": HELD}, folds=0)["selected_by"])
 
 
 def test_one_point_for_all_replicates_by_held_out_entries() -> None:
     table = table_of(ARRAYS | {"mse_cv": HELD}, **FOLDS, best="mean")
     best = int(np.argmin(HELD.mean(axis=0)))
     assert best not in np.argmin(HELD, axis=1)
-    assert values(table, "mse_cv", HELD_OUT) == HELD[:, best].tolist()
+    assert values(table, "mse_cv", CV) == HELD[:, best].tolist()
 
 
 DENSE = {k: v for k, v in ARRAYS.items() if k != "grid.psi"} | {
@@ -249,9 +237,9 @@ def test_other_densities_are_never_chosen_by_held_out_entries() -> None:
     # the better points have no error, since they are not compared
     held = np.where(DENSE["grid.density"] == 0.1, HELD, np.nan)
     table = table_of(DENSE | {"mse_cv": held}, **FOLDS)
-    chosen = table[table["selected_by"] == HELD_OUT]
+    chosen = table[table["selected_by"] == CV]
     assert set(chosen["density"]) == {0.1}
-    assert values(table, "mse_cv", HELD_OUT) == [1.0, 0.1]
+    assert values(table, "mse_cv", CV) == [1.0, 0.1]
     assert set(table[table["selected_by"] == "aps"]["density"]) == {0.1, 0.2}
 
 
@@ -266,10 +254,10 @@ def test_a_model_that_predicts_nothing_is_taken_at_the_one_graph_that_there_is_t
     arrays = {k: v[..., :2] for k, v in DENSE.items() if k != "grid.lam"}
     nothing = np.full((2, 2), np.nan)
     table = table_of(arrays | {"mse_cv": nothing}, **FOLDS)
-    chosen = table[table["selected_by"] == HELD_OUT]
+    chosen = table[table["selected_by"] == CV]
     assert set(chosen["density"]) == {0.1}
-    assert values(table, "aps", HELD_OUT) == [0.1, 0.1]
-    assert values(table, "sse", HELD_OUT) == [0.5, 0.5]
+    assert values(table, "aps", CV) == [0.1, 0.1]
+    assert values(table, "sse", CV) == [0.5, 0.5]
     # it does not matter whether the fit says that there is no error, or nothing
     assert table_of(arrays, **FOLDS).equals(table)
     # a truth still chooses the other density
@@ -278,19 +266,19 @@ def test_a_model_that_predicts_nothing_is_taken_at_the_one_graph_that_there_is_t
 
 def test_of_several_graphs_a_model_that_predicts_nothing_chooses_none() -> None:
     several = table_of(DENSE | {"mse_cv": np.full((2, 6), np.nan)}, **FOLDS)
-    assert HELD_OUT not in set(several["selected_by"])
+    assert CV not in set(several["selected_by"])
     psi = {k: v for k, v in ARRAYS.items() if k != "grid.lam"}
-    assert HELD_OUT not in set(table_of(psi, **FOLDS)["selected_by"])
+    assert CV not in set(table_of(psi, **FOLDS)["selected_by"])
     # a density that is not in the grid leaves several too
     arrays = {k: v[..., :2] for k, v in DENSE.items() if k != "grid.lam"}
-    assert HELD_OUT not in set(table_of(arrays, **FOLDS | {"cv_density": 0.3})["selected_by"])
+    assert CV not in set(table_of(arrays, **FOLDS | {"cv_density": 0.3})["selected_by"])
 
 
 def test_a_replicate_without_held_out_errors_is_left_out_alone() -> None:
     held = HELD.copy()
     held[0] = np.nan
     table = table_of(ARRAYS | {"mse_cv": held}, **FOLDS)
-    assert set(table[table["selected_by"] == HELD_OUT]["replicate"]) == {1}
+    assert set(table[table["selected_by"] == CV]["replicate"]) == {1}
 
 
 GROUPS = {
@@ -312,12 +300,12 @@ def test_a_model_without_hyperparameters_has_one_choice_and_no_edge() -> None:
     table = table_of(one, **FOLDS)
     assert set(table["at_edge"]) == {""}
     assert table[["lam", "rho", "psi"]].isna().all(axis=None)
-    assert values(table, "aps", "aps") == values(table, "aps", HELD_OUT) == [0.9, 0.6]
+    assert values(table, "aps", "aps") == values(table, "aps", CV) == [0.9, 0.6]
 
 
 def test_a_summary_may_take_all_metrics_at_one_choice() -> None:
     table = table_of(ARRAYS | {"mse_cv": HELD}, **FOLDS)
-    summary = summarise(table, ["aps", "sse", "density"], selected_by=HELD_OUT)
+    summary = summarise(table, ["aps", "sse", "density"], selected_by=CV)
     assert summary["mean"].tolist() == pytest.approx([(0.3 + 0.1) / 2, (0.4 + 0.5) / 2, 0.5])
     assert summarise(table, ["aps"])["mean"].item() == pytest.approx((0.9 + 0.8) / 2)
 
@@ -386,18 +374,6 @@ def test_families_can_be_taken_together() -> None:
     assert apart["runs"].tolist() == [7, 7, 7]
 
 
-def test_levels_models_and_kinds_of_data_stay_apart() -> None:
-    cells = [
-        (LABELS | {"level": level, "missing": level, "model": model, "data": data}, ARRAYS)
-        for level in (0.1, 0.2)
-        for model in ("kgl", "kglo")
-        for data in ("dependent", "independent")
-    ]
-    summary = summarise(score_study("fig3", cells, PLAIN), ["aps"], pool=True)
-    assert len(summary) == 8
-    assert set(summary["runs"]) == {2}
-
-
 def test_each_metric_is_taken_where_it_is_best_itself() -> None:
     summary = summarise(table_of(), ["aps", "sse", "mse_out", "density", "mse_in"])
     means = summary.set_index("metric")["mean"]
@@ -426,8 +402,7 @@ def test_a_model_without_a_metric_is_not_in_its_summary() -> None:
 
 def test_a_study_may_want_every_point() -> None:
     table, plain = table_of(points=True), table_of()
-    every = table[table["selected_by"] == EVERY]
-    assert EVERY == "every"
+    every = table[table["selected_by"] == ALL_POINTS]
     # what is chosen is what it was, and comes first
     assert table[: len(plain)].equals(plain)
     assert len(table) == len(plain) + len(every)
@@ -444,29 +419,12 @@ def test_a_study_may_want_every_point() -> None:
     assert set(every[every["lam"] != 2.0]["at_edge"]) == {"lam"}
 
 
-def test_no_study_has_every_point_unless_it_asks() -> None:
-    for table in (table_of(), table_of(points=False)):
-        assert EVERY not in set(table["selected_by"])
-
-
-def test_every_point_of_a_model_without_signals_has_what_there_is() -> None:
-    every = table_of(NO_SIGNALS, points=True)[lambda t: t["selected_by"] == EVERY]
-    assert set(every["metric"]) == GRAPHS - {"mse_in", "mse_out"}
-    assert len(every) == 2 * 6 * (len(GRAPHS) - 2)
-
-
 def test_every_point_has_the_psi_that_was_found_for_its_density() -> None:
     found = np.arange(12.0).reshape(2, 6)
     arrays = {("grid.density" if k == "grid.psi" else k): v for k, v in ARRAYS.items()}
-    every = table_of(arrays | {"psi": found}, points=True)[lambda t: t["selected_by"] == EVERY]
+    every = table_of(arrays | {"psi": found}, points=True)[lambda t: t["selected_by"] == ALL_POINTS]
     rows = every[every["metric"] == "aps"].sort_values(["replicate", "lam", "density"])
     assert rows["psi"].tolist() == found.ravel().tolist()
-
-
-def test_figures_are_drawn_from_the_chosen_points_alone() -> None:
-    assert summarise(table_of(points=True), ["aps", "density"]).equals(
-        summarise(table_of(), ["aps", "density"])
-    )
 
 
 def test_what_studies_ask_for_is_in_the_table() -> None:
