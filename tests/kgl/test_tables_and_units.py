@@ -92,18 +92,6 @@ def test_log_degree_with_fitted_signals_asks_for_psi() -> None:
         KGL(regularizer="log-degree").fit(data.Y)
 
 
-def test_a_masked_array_hides_what_it_masks() -> None:
-    data = kgl.simulate.make_dataset("er", m=6, n=20)
-    hidden = np.ma.masked_array(data.Y.copy(), mask=np.zeros(data.Y.shape, dtype=bool))
-    hidden[0, 0] = 9e9
-    hidden[0, 0] = np.ma.masked
-    gap = data.Y.copy()
-    gap[0, 0] = np.nan
-    np.testing.assert_array_equal(
-        KGLN(psi=0.1).fit(hidden).weights_, KGLN(psi=0.1).fit(gap).weights_
-    )
-
-
 def test_a_kernel_that_happens_to_be_the_identity_still_predicts() -> None:
     data = kgl.simulate.make_dataset("er", m=6, n=20)
     narrow = KGLO(psi=0.1, kernel_z=kernels.RBF(gamma=1e4)).fit(data.Y, z=np.arange(20.0))
