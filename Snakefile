@@ -23,7 +23,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 
 from experiments import publish
-from experiments.dependencies import fit_sources, sources
+from experiments.dependencies import fingerprint, fit_sources, sources
 from experiments.io import only_run
 from experiments.plan import plan_of_config
 from experiments.progress import calm, duration, watch
@@ -92,8 +92,6 @@ rule all:
 
 
 rule data:
-    input:
-        src=lambda w: sources("data", PLAN.datasets[w.dataset]["make"]),
     output:
         f"{OUT}/data/{{dataset}}.npz",
     log:
@@ -102,6 +100,7 @@ rule data:
         f"{OUT}/benchmarks/data/{{dataset}}.tsv"
     params:
         spec=lambda w: PLAN.datasets[w.dataset],
+        code=lambda w: fingerprint(sources("data", PLAN.datasets[w.dataset]["make"])),
     script:
         "experiments/scripts/data.py"
 
@@ -109,17 +108,15 @@ rule data:
 rule fit:
     input:
         data=f"{OUT}/data/{{dataset}}.npz",
-        src=lambda w: fit_sources(PLAN.cells[f"{w.dataset}/{w.model}"].fit),
     output:
         f"{OUT}/fits/{{dataset}}/{{model}}.npz",
     log:
         f"{OUT}/logs/fit/{{dataset}}/{{model}}.log",
     benchmark:
         f"{OUT}/benchmarks/fit/{{dataset}}/{{model}}.tsv"
-    resources:
-        runtime=60,
     params:
         spec=lambda w: PLAN.cells[f"{w.dataset}/{w.model}"].fit,
+        code=lambda w: fingerprint(fit_sources(PLAN.cells[f"{w.dataset}/{w.model}"].fit)),
     script:
         "experiments/scripts/fit.py"
 
@@ -127,7 +124,6 @@ rule fit:
 rule score:
     input:
         fits=lambda w: [f"{OUT}/fits/{cell.name}.npz" for cell in CELLS[w.study]],
-        src=sources("score"),
     output:
         f"{OUT}/tables/{{study}}.parquet",
     log:
@@ -139,23 +135,21 @@ rule score:
     params:
         labels=lambda w: [cell.labels for cell in CELLS[w.study]],
         score=lambda w: PLAN.studies[w.study].score,
+        code=fingerprint(sources("score")),
     script:
         "experiments/scripts/score.py"
 
 
 rule specification:
-    input:
-        src=sources("specification", *{spec["make"] for spec in PLAN.datasets.values()}),
     output:
         f"{OUT}/specifications/{{study}}/{{specification}}.parquet",
     log:
         f"{OUT}/logs/specification/{{study}}/{{specification}}.log",
     benchmark:
         f"{OUT}/benchmarks/specifications/{{study}}/{{specification}}.tsv"
-    resources:
-        runtime=60,
     params:
         spec=lambda w: PLAN.specifications[f"{w.study}/{w.specification}"],
+        code=fingerprint(sources("specification", *{d["make"] for d in PLAN.datasets.values()})),
     script:
         "experiments/scripts/specification.py"
 
@@ -184,9 +178,6 @@ rule figure:
         table=f"{OUT}/tables/{{study}}.parquet",
         fits=lambda w: publish.arrays(PLAN, w.study, "fits"),
         data=lambda w: publish.arrays(PLAN, w.study, "data"),
-        src=lambda w: sources(
-            "figure", f"experiments.figures.{PLAN.studies[w.study].config['figure']}"
-        ),
     output:
         report(
             f"{OUT}/figures/{{study}}.png",
@@ -204,19 +195,21 @@ rule figure:
         study=lambda w: publish.drawn(PLAN, w.study),
         caption=lambda w: PLAN.studies[w.study].caption,
         looks=lambda w: publish.looks(PLAN, w.study),
+        code=lambda w: fingerprint(
+            sources("figure", f"experiments.figures.{PLAN.studies[w.study].config['figure']}")
+        ),
     script:
         "experiments/scripts/figure.py"
 
 
 rule facts:
-    input:
-        src=sources("facts"),
     output:
         f"{OUT}/tables/facts-{{files}}.parquet",
     log:
         f"{OUT}/logs/facts/{{files}}.log",
     params:
         about=lambda w: PLAN.facts[w.files],
+        code=fingerprint(sources("facts")),
     script:
         "experiments/scripts/facts.py"
 
@@ -224,7 +217,6 @@ rule facts:
 rule claims:
     input:
         tables=list(CLAIMS.values()),
-        src=sources("claims"),
     output:
         f"{OUT}/claims/{{name}}.csv",
     log:
@@ -232,6 +224,7 @@ rule claims:
     params:
         tables=CLAIMS,
         simulated=publish.simulated(PLAN),
+        code=fingerprint(sources("claims")),
     script:
         "experiments/scripts/claims.py"
 
@@ -260,12 +253,12 @@ rule summary:
 
 
 rule example:
-    input:
-        src=sources("example"),
     output:
         f"{OUT}/figures/{publish.EXAMPLE}",
     log:
         f"{OUT}/logs/example.log",
+    params:
+        code=fingerprint(sources("example")),
     script:
         "experiments/scripts/example.py"
 
@@ -286,11 +279,12 @@ if REPORT:
     rule verdict:
         input:
             files=list(PUBLISHED),
-            src=sources("verdict"),
-            templates=[str(path) for path in Path("experiments/report").glob("*.[cj]*")],
+            templates=sorted(map(str, Path("experiments/report").glob("*.[cj]*"))),
         output:
             **REPORT,
         log:
             f"{OUT}/logs/verdict.log",
+        params:
+            code=fingerprint(sources("verdict")),
         script:
             "experiments/scripts/verdict.py"
