@@ -67,24 +67,17 @@ $(READY): $(LOCKED) pyproject.toml
 test: $(READY) ## Run the tests and the doctests
 	"$(BIN)/python" -m pytest -n $(WORKERS)
 
-# Snakemake's linter wants a container or a conda environment for each rule; the environment here is
-# that of `make env`, so this one finding is left out.
-define LINT
-import json, sys
-found = [(item["for"], lint["title"]) for part in json.load(sys.stdin).values() for item in part
-         for lint in item["lints"] if not lint["title"].startswith("Specify a conda environment")]
-print(*found, sep="\n") if found else print("snakemake --lint: no finding")
-sys.exit(bool(found))
-endef
-export LINT
-
 check: $(READY) ## Lint, formatting, types and import rules
 	"$(BIN)/ruff" check .
 	"$(BIN)/ruff" format --check .
 	"$(BIN)/mypy"
 	"$(BIN)/lint-imports" --no-logo
 	"$(BIN)/snakefmt" --check Snakefile
-	$(SNAKEMAKE) --lint json | "$(BIN)/python" -c "$$LINT"
+	@# The linter wants a container or a conda environment for each rule; here that is `make env`.
+	@found=$$($(SNAKEMAKE) --lint 2>&1 || true); \
+	  echo "$$found" | grep -q '^Lints for\|^Congratulations' || { echo "$$found"; exit 1; }; \
+	  if echo "$$found" | grep '^ *\* ' | grep -v 'Specify a conda environment'; then exit 1; fi; \
+	  echo "snakemake --lint: no other finding"
 
 # A run that was stopped, even killed outright, goes on with the same command.
 figures: $(READY) ## Run the whole replication: every figure, its table, the verdict and a report page

@@ -7,7 +7,6 @@
 #
 # conf/ describes what is run, experiments/ what the rules do, profiles/default how Snakemake runs.
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -16,18 +15,17 @@ from snakemake.logging import logger
 from snakemake.utils import min_version
 
 min_version("9.0")
-# `experiments` is not installed: this process and its jobs find it beside the Snakefile.
+# `experiments` is not installed: it lies beside the Snakefile.
 sys.path.insert(0, workflow.basedir)
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    filter(None, [workflow.basedir, os.environ.get("PYTHONPATH")])
-)
 
 from experiments import publish
 from experiments.dependencies import fingerprint, fit_sources, sources
 from experiments.io import only_run
+from experiments.lookup import importable_by_jobs
 from experiments.plan import plan_of_config
 from experiments.progress import calm, duration, watch
 
+importable_by_jobs()
 PLAN = plan_of_config(config)
 OUT = PLAN.directory
 NAME = f"{PLAN.name}{PLAN.suffix}"
