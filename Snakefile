@@ -7,7 +7,6 @@
 #
 # conf/ describes what is run, experiments/ what the rules do, profiles/default how Snakemake runs.
 
-import os
 import sys
 import time
 from pathlib import Path
@@ -16,18 +15,17 @@ from snakemake.logging import logger
 from snakemake.utils import min_version
 
 min_version("9.0")
-# `experiments` is not installed: this process and its jobs find it beside the Snakefile.
+# `experiments` is not installed: it lies beside the Snakefile.
 sys.path.insert(0, workflow.basedir)
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    filter(None, [workflow.basedir, os.environ.get("PYTHONPATH")])
-)
 
 from experiments import publish
-from experiments.dependencies import fit_sources, sources
+from experiments.dependencies import fingerprint, fit_sources, sources
 from experiments.io import only_run
+from experiments.lookup import importable_by_jobs
 from experiments.plan import plan_of_config
 from experiments.progress import calm, duration, watch
 
+importable_by_jobs()
 PLAN = plan_of_config(config)
 OUT = PLAN.directory
 NAME = f"{PLAN.name}{PLAN.suffix}"
@@ -51,7 +49,9 @@ wildcard_constraints:
 
 
 onstart:
-    print(f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells of {', '.join(PLAN.studies)} -> {OUT}")
+    print(
+        f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells of {', '.join(PLAN.studies)} -> {OUT}"
+    )
     only_run("results/.running")
     calm(logger)
     Path(OUT, "logs").mkdir(parents=True, exist_ok=True)
@@ -90,8 +90,6 @@ rule all:
 
 
 rule data:
-    input:
-        src=lambda w: sources("data", PLAN.datasets[w.dataset]["make"]),
     output:
         f"{OUT}/data/{{dataset}}.npz",
     log:
@@ -100,6 +98,7 @@ rule data:
         f"{OUT}/benchmarks/data/{{dataset}}.tsv"
     params:
         spec=lambda w: PLAN.datasets[w.dataset],
+        code=lambda w: fingerprint(sources("data", PLAN.datasets[w.dataset]["make"])),
     script:
         "experiments/scripts/data.py"
 
@@ -107,17 +106,15 @@ rule data:
 rule fit:
     input:
         data=f"{OUT}/data/{{dataset}}.npz",
-        src=lambda w: fit_sources(PLAN.cells[f"{w.dataset}/{w.model}"].fit),
     output:
         f"{OUT}/fits/{{dataset}}/{{model}}.npz",
     log:
         f"{OUT}/logs/fit/{{dataset}}/{{model}}.log",
     benchmark:
         f"{OUT}/benchmarks/fit/{{dataset}}/{{model}}.tsv"
-    resources:
-        runtime=60,
     params:
         spec=lambda w: PLAN.cells[f"{w.dataset}/{w.model}"].fit,
+        code=lambda w: fingerprint(fit_sources(PLAN.cells[f"{w.dataset}/{w.model}"].fit)),
     script:
         "experiments/scripts/fit.py"
 
@@ -125,7 +122,6 @@ rule fit:
 rule score:
     input:
         fits=lambda w: [f"{OUT}/fits/{cell.name}.npz" for cell in CELLS[w.study]],
-        src=sources("score"),
     output:
         f"{OUT}/tables/{{study}}.parquet",
     log:
@@ -137,23 +133,21 @@ rule score:
     params:
         labels=lambda w: [cell.labels for cell in CELLS[w.study]],
         score=lambda w: PLAN.studies[w.study].score,
+        code=fingerprint(sources("score")),
     script:
         "experiments/scripts/score.py"
 
 
 rule specification:
-    input:
-        src=sources("specification", *{spec["make"] for spec in PLAN.datasets.values()}),
     output:
         f"{OUT}/specifications/{{study}}/{{specification}}.parquet",
     log:
         f"{OUT}/logs/specification/{{study}}/{{specification}}.log",
     benchmark:
         f"{OUT}/benchmarks/specifications/{{study}}/{{specification}}.tsv"
-    resources:
-        runtime=60,
     params:
         spec=lambda w: PLAN.specifications[f"{w.study}/{w.specification}"],
+        code=fingerprint(sources("specification", *{d["make"] for d in PLAN.datasets.values()})),
     script:
         "experiments/scripts/specification.py"
 
@@ -182,9 +176,6 @@ rule figure:
         table=f"{OUT}/tables/{{study}}.parquet",
         fits=lambda w: publish.arrays(PLAN, w.study, "fits"),
         data=lambda w: publish.arrays(PLAN, w.study, "data"),
-        src=lambda w: sources(
-            "figure", f"experiments.figures.{PLAN.studies[w.study].config['figure']}"
-        ),
     output:
         report(
             f"{OUT}/figures/{{study}}.png",
@@ -201,19 +192,22 @@ rule figure:
     params:
         study=lambda w: publish.drawn(PLAN, w.study),
         caption=lambda w: PLAN.studies[w.study].caption,
+        looks=lambda w: publish.looks(PLAN, w.study),
+        code=lambda w: fingerprint(
+            sources("figure", f"experiments.figures.{PLAN.studies[w.study].config['figure']}")
+        ),
     script:
         "experiments/scripts/figure.py"
 
 
 rule facts:
-    input:
-        src=sources("facts"),
     output:
         f"{OUT}/tables/facts-{{files}}.parquet",
     log:
         f"{OUT}/logs/facts/{{files}}.log",
     params:
         about=lambda w: PLAN.facts[w.files],
+        code=fingerprint(sources("facts")),
     script:
         "experiments/scripts/facts.py"
 
@@ -221,7 +215,6 @@ rule facts:
 rule claims:
     input:
         tables=list(CLAIMS.values()),
-        src=sources("claims"),
     output:
         f"{OUT}/claims/{{name}}.csv",
     log:
@@ -229,6 +222,7 @@ rule claims:
     params:
         tables=CLAIMS,
         simulated=publish.simulated(PLAN),
+        code=fingerprint(sources("claims")),
     script:
         "experiments/scripts/claims.py"
 
@@ -257,12 +251,12 @@ rule summary:
 
 
 rule example:
-    input:
-        src=sources("example"),
     output:
         f"{OUT}/figures/{publish.EXAMPLE}",
     log:
         f"{OUT}/logs/example.log",
+    params:
+        code=fingerprint(sources("example")),
     script:
         "experiments/scripts/example.py"
 
@@ -283,11 +277,12 @@ if REPORT:
     rule verdict:
         input:
             files=list(PUBLISHED),
-            src=sources("verdict"),
-            templates=[str(path) for path in Path("experiments/report").glob("*.[cj]*")],
+            templates=sorted(map(str, Path("experiments/report").glob("*.[cj]*"))),
         output:
             **REPORT,
         log:
             f"{OUT}/logs/verdict.log",
+        params:
+            code=fingerprint(sources("verdict")),
         script:
             "experiments/scripts/verdict.py"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kgl._types import Array
 from kgl.kernels import kernel_eigen
-from kgl.laplacian import Array
 
 __all__ = ["inverse_graph", "kernel_graph"]
 

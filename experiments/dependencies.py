@@ -8,9 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from experiments.io import digest
 from experiments.lookup import ROOT, conf_dir
 
-__all__ = ["fit_sources", "module_file", "sources"]
+__all__ = ["fingerprint", "fit_sources", "module_file", "sources"]
 
 _OWN = ("kgl", "experiments")
 #: What scripts load only while they run.
@@ -100,3 +101,16 @@ def fit_sources(spec: Mapping[str, Any]) -> list[str]:
     names += ["kgl.grid"] * ("." in names[1])
     solver = {**spec["fit"], **spec["options"]}.get("solver")
     return sources(*names, *["kgl.solvers.cvxpy_step"] * (solver != "newton"))
+
+
+def fingerprint(files: Iterable[str]) -> str:
+    """Return a name for the contents of source files: a parameter of jobs, which an edit reruns.
+
+    As inputs, some forty files for each job would take Snakemake much longer to plan.
+    """
+    return _fingerprint(tuple(sorted(files)))
+
+
+@cache
+def _fingerprint(files: tuple[str, ...]) -> str:
+    return digest([(ROOT / file).read_text(encoding="utf-8") for file in files])

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.lookup import ROOT
-from kgl.laplacian import Array
+from kgl._types import Array
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ROOT", "ConfigError", "conf_dir", "resolve", "suggest"]
+__all__ = ["ROOT", "ConfigError", "conf_dir", "importable_by_jobs", "resolve", "suggest"]
 
 #: The checkout that this package is part of.
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,6 +26,12 @@ def conf_dir() -> Path:
     if not (path / "config.yaml").is_file():
         raise ConfigError(f"no config.yaml in {path}; set KGL_CONF to a copy of conf/, or unset it")
     return path.resolve()
+
+
+def importable_by_jobs() -> None:
+    """Let the processes that this one starts import the packages of the checkout."""
+    others = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), others]))
 
 
 def suggest(given: str, known: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from experiments.cells import Cell, DataSpec, Study, read_study
 from experiments.config import GROUPS, compose, last_of_each, option, override_key
+from experiments.dependencies import module_file
 from experiments.io import digest
 from experiments.lookup import ConfigError, conf_dir, resolve, suggest
 from experiments.registry import STANDIN, STANDIN_SUFFIX
@@ -268,18 +269,18 @@ def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:
     """Refuse functions that do not exist before any work starts, not after all of it."""
     for name, study in studies.items():
         figure = f"experiments.figures.{study.config['figure']}"
-        resolve(figure, what=f"conf/study/{name}.yaml: figure")
+        _check_path(figure, f"conf/study/{name}.yaml: figure")
     cells = {cell.name: cell for study in studies.values() for cell in study.cells}
     estimators = {(c.model, c.fit["estimator"]): list(c.fit["grid"]) for c in cells.values()}
     for (model, path), axes in estimators.items():
         _check_estimator(path, axes, f"conf/model/{model}.yaml")
     for kind, make in {(c.labels["data"], c.data["make"]) for c in cells.values()}:
-        resolve(make, what=f"conf/data/{kind}.yaml: make")
+        _check_path(make, f"conf/data/{kind}.yaml: make")
     families = {(c.labels["graph"], c.data["graph"]["family"]) for c in cells.values()}
     for graph, family in families:
         what = f"conf/graph/{graph}.yaml: family"
         if "." in family:
-            resolve(family, what=what)
+            _check_path(family, what)
         elif family not in (*GRAPH_FAMILIES, "given"):
             known = ", ".join([*sorted(GRAPH_FAMILIES), "given (with the data)"])
             raise ConfigError(
@@ -289,7 +290,7 @@ def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:
 
 def _check_estimator(path: str, axes: list[str], file: str) -> None:
     if "." in path:
-        resolve(path, what=f"{file}: estimator")
+        _check_path(path, f"{file}: estimator")
         return
     if path not in MODELS:
         raise ConfigError(
@@ -301,3 +302,16 @@ def _check_estimator(path: str, axes: list[str], file: str) -> None:
             f"{file}: grid has {', '.join(axes) or 'nothing'}, but {path} has the hyperparameters "
             f"{', '.join(wanted)}; give values for each"
         )
+
+
+def _check_path(path: str, what: str) -> None:
+    """Refuse a dotted path that leads nowhere; modules here are read, since imports take time."""
+    module, _, name = path.rpartition(".")
+    file = module_file(module)
+    if file is None:
+        resolve(path, what=what)
+        return
+    text = file.read_text(encoding="utf-8")
+    defined = re.findall(r"^(?:def|class) ([A-Za-z]\w*)", text, re.MULTILINE)
+    if name not in defined and not re.search(rf"^(from .*\b)?{name}\b", text, re.MULTILINE):
+        raise ConfigError(f"{what} {path!r}: {file.name} has no {name!r}; {suggest(name, defined)}")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from experiments.claims.specifications import FACTS, STUDIES
 from experiments.io import digest
 from experiments.plan import Plan
+from experiments.registry import model
 
 __all__ = [
-    "EXAMPLE", "arrays", "benchmarks", "captions", "claim_tables", "drawn", "published", "record",
-    "report_files", "simulated",
+    "EXAMPLE", "arrays", "benchmarks", "captions", "claim_tables", "drawn", "looks", "published",
+    "record", "report_files", "simulated",
 ]  # fmt: skip
 
 #: The picture of the README's example.
@@ -51,6 +53,11 @@ def drawn(plan: Plan, study: str) -> dict[str, Any]:
     labels = [cell.labels for cell in found.cells]
     known = {"config": found.config, "settings": found.settings, "simulated": found.simulated}
     return {**known, "labels": labels}
+
+
+def looks(plan: Plan, study: str) -> dict[str, Any]:
+    """Return the label and look of each model of a study: a change of these draws it again."""
+    return {cell.model: asdict(model(cell.model)) for cell in plan.studies[study].cells}
 
 
 def _gallery(plan: Plan) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.registry import ALL_POINTS, CV, HYPERPARAMETERS, METRICS
-from kgl.laplacian import Array
+from kgl._types import Array
 
 if TYPE_CHECKING:
     import pandas as pd

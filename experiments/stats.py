@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kgl.laplacian import Array
+from kgl._types import Array
 
 __all__ = ["MissingEvidence", "mean_interval", "unpaired"]
 

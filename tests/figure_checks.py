@@ -1,8 +1,9 @@
-"""What tests of figures share: find drawn things, and check that all text can be read."""
+"""What tests of figures share: draw a figure, check that it can be read, find what it shows."""
 
 from __future__ import annotations
 
-import io
+import warnings
+from itertools import product
 from typing import Any
 
 import matplotlib as mpl
@@ -10,6 +11,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+
+from experiments.figures import Drawn, Inputs, style
+from experiments.lookup import resolve
 
 
 def where(numbers: pd.DataFrame, **values: Any) -> pd.DataFrame:
@@ -41,26 +45,21 @@ def ticks(ax: Any) -> list[str]:
     return [tick.get_text() for tick in ax.get_xticklabels()]
 
 
-def check_text(fig: Figure) -> None:
-    """Draw a figure (warnings are errors); nothing is cut off, no legend covers a panel."""
-    FigureCanvasAgg(fig).draw()  # the canvas that a figure starts with draws nothing
+def drawn(inputs: Inputs) -> Drawn:
+    """Draw the figure of a study; nothing is cut off, and no legend covers a panel.
+
+    Warnings are errors: of a label without a glyph, of a layout without room.
+    """
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        style.use()
+        fig, numbers = resolve(f"experiments.figures.{inputs.config['figure']}")(inputs)
+        FigureCanvasAgg(fig).draw()  # the canvas that a figure starts with draws nothing
     box, (width, height) = fig.get_tightbbox(), fig.get_size_inches()
     assert min(box.x0, box.y0, width - box.x1, height - box.y1) > -0.02, "something is cut off"
     shown = [ax for ax in fig.axes if ax.get_visible()]
     legends = [*fig.legends, *(ax.get_legend() for ax in shown if ax.get_legend())]
-    for found in legends:
-        for ax in shown:
-            if ax.axison:
-                covered = (
-                    found.get_window_extent().shrunk(0.98, 0.98).overlaps(ax.get_window_extent())
-                )
-                assert not covered, f"a legend covers {ax.get_title()!r}"
-
-
-def drawn_bytes(drawn: tuple[Figure, pd.DataFrame]) -> tuple[bytes, str]:
-    """Return the picture and the table of a figure as bytes."""
-    fig, numbers = drawn
-    fig.set_layout_engine("none")  # most of the time
-    stream = io.BytesIO()
-    fig.savefig(stream, dpi=40, metadata={"Software": None})
-    return stream.getvalue(), numbers.to_csv(index=False)
+    for found, ax in product(legends, (ax for ax in shown if ax.axison)):
+        covered = found.get_window_extent().shrunk(0.98, 0.98).overlaps(ax.get_window_extent())
+        assert not covered, f"a legend covers {ax.get_title()!r}"
+    return fig, numbers

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kgl.kernels import KernelEigen, kernel_eigen
 from kgl._types import Array
+from kgl.kernels import KernelEigen, kernel_eigen
 from kgl.laplacian import pairwise_sq_distances
 from kgl.solvers.signal_step import SignalData
 

@@ -208,16 +208,8 @@ def publish(directory: Path) -> Path:
     }  # fmt: skip
     for name, table in tables.items():
         table.to_csv(directory / f"{name}.csv", index=False)
-    pictures = (
-        "fig1",
-        "fig2",
-        "fig3",
-        "h1",
-        "swiss_map",
-        "specifications",
-        "control_noise",
-        "cv_noise",
-    )
+    pictures = ["fig1", "fig2", "fig3", "h1", "swiss_map", "specifications"]
+    pictures += ["control_noise", "cv_noise"]
     for name in pictures:
         (directory / f"{name}.png").write_bytes(png())
     captions = {
@@ -229,17 +221,10 @@ def publish(directory: Path) -> Path:
         for name in pictures
     }
     state = {"commit": "0123456789abcdef", "dirty": False, "python": "3.11.7", "numpy": "2.4.6"}
-    run = {
-        "machine": {"cores": 8, "cpu": "a processor", "memory_gb": 32.0, "platform": "Linux"},
-        "wall_seconds": 5400.0,
-        "cpu_seconds": 40000.0,
-        "started": "2026-01-02",
-    }
-    files = {
-        "captions": captions,
-        "provenance": {"code": [state], "run": {"overrides": []}},
-        "run": run,
-    }
+    machine = {"cores": 8, "cpu": "a processor", "memory_gb": 32.0, "platform": "Linux"}
+    times = {"wall_seconds": 5400.0, "cpu_seconds": 40000.0, "started": "2026-01-02"}
+    provenance = {"code": [state], "run": {"overrides": []}}
+    files = {"captions": captions, "provenance": provenance, "run": {"machine": machine, **times}}
     for name, content in files.items():
         (directory / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     return directory

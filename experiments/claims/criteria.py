@@ -14,7 +14,7 @@ from experiments.claims.evidence import Evidence
 from experiments.claims.ledger import Criterion
 from experiments.registry import name_of
 from experiments.stats import MissingEvidence, mean_interval, unpaired
-from kgl.laplacian import Array
+from kgl._types import Array
 
 __all__ = [
     "all_within", "beats", "inside", "larger_by", "near", "nearest", "overlap", "ratio", "reaches",

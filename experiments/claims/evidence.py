@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.registry import METRICS
 from experiments.stats import MissingEvidence
-from kgl.laplacian import Array
+from kgl._types import Array
 
 if TYPE_CHECKING:
     import pandas as pd

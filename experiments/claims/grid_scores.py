@@ -13,7 +13,7 @@ import numpy as np
 
 from experiments.registry import ALL_POINTS
 from experiments.stats import MissingEvidence
-from kgl.laplacian import Array
+from kgl._types import Array
 
 if TYPE_CHECKING:
     import pandas as pd

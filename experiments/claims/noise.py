@@ -28,7 +28,7 @@ from experiments.claims.thresholds import (
 )
 from experiments.registry import FAMILIES, family_label, name_of
 from experiments.stats import MissingEvidence
-from kgl.laplacian import Array
+from kgl._types import Array
 
 __all__ = ["NOISE"]
 

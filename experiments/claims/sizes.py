@@ -11,7 +11,7 @@ from experiments.claims.evidence import Evidence
 from experiments.claims.ledger import Claim, Criterion
 from experiments.claims.thresholds import HIGH
 from experiments.stats import MissingEvidence
-from kgl.laplacian import Array
+from kgl._types import Array
 
 __all__ = ["SIZES", "needed"]
 

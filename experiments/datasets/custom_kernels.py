@@ -25,9 +25,9 @@ import numpy as np
 
 from experiments.datasets.synthetic import draw
 from experiments.lookup import ConfigError
+from kgl._types import Array
 from kgl.kernels import RBF
 from kgl.laplacian import (
-    Array,
     adjacency_from_edges,
     edges_from_adjacency,
     laplacian_from_adjacency,

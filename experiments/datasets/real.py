@@ -15,10 +15,11 @@ import numpy as np
 from experiments.datasets.centring import means
 from experiments.lookup import ConfigError
 from kgl import datasets
+from kgl._types import Array
 from kgl.datasets.catalogue import CorruptDownloadError
 from kgl.datasets.files import search
 from kgl.kernels import RBF, Mixed
-from kgl.laplacian import Array, edges_from_adjacency, pairwise_sq_distances
+from kgl.laplacian import edges_from_adjacency, pairwise_sq_distances
 from kgl.metrics import aps
 from kgl.seeding import stream
 from kgl.simulate import missing_mask

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from experiments.lookup import resolve
-from kgl.laplacian import Array
+from kgl._types import Array
 from kgl.simulate import GRAPH_FAMILIES, SyntheticData, make_dataset
 
 __all__ = ["build", "draw", "synthetic"]

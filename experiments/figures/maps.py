@@ -124,7 +124,7 @@ def imputed(inputs: Inputs) -> Drawn:
     fig.supxlabel("withheld temperature (°C)", fontsize=8)
     handles, names = axes[0].get_legend_handles_labels()
     fig.legend(handles, names, loc="outside right center", frameon=False, handletextpad=0.2)
-    # errors, not temperatures: the table is tracked, and the licence of the data forbids copies
+    # errors, not temperatures: the table is tracked, and the data must not be redistributed
     return fig, pd.DataFrame(rows)
 
 

@@ -101,7 +101,7 @@ def _side_information(gallery: Gallery) -> Finding | None:
         return None
     return Finding(
         "side_information",
-        "Side information as informative as real one.",
+        "With side information as informative as in the real data.",
         f"Retained share of the gain of KGL-N over GL in APS, with a K_x {'; '.join(parts)}.",
     )
 
@@ -153,8 +153,9 @@ def _specifications(gallery: Gallery) -> Finding | None:
     return Finding(
         "specifications",
         "Details that the paper does not state.",
-        f"Over {len(total)} specifications of them, {total.min()} to {total.max()} of "
-        f"{len(always)} claims are reproduced: {always.sum()} under all, {never.sum()} under none.",
+        f"Over {len(total)} specifications of them, run at reduced size, {total.min()} to "
+        f"{total.max()} of the {len(always)} claims that can be judged there are reproduced: "
+        f"{always.sum()} under all, {never.sum()} under none.",
     )
 
 

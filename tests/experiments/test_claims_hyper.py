@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from experiments.claims import judge, to_table
 from experiments.claims.algorithm import ALGORITHM, operations
@@ -297,14 +296,6 @@ def test_every_criterion_of_every_claim_is_seen_failing() -> None:
         assert seen[name] == set(range(len(claim.check(tables(name))))), name
 
 
-@pytest.mark.parametrize("name", ["H2", "H3", "H4", "H5", "H6", "H7"])
-def test_figures_that_are_all_luck_reproduce_no_claim(name: str) -> None:
-    good = GOOD[USED[name]]
-    values = np.random.default_rng(0).uniform(0.2, 1.0, len(good))
-    found = {USED[name]: good.assign(value=values)}
-    assert not all(criterion.holds for criterion in CLAIMS[name].check(found))
-
-
 # --------------------------------------------------------------------------- what is asked, and how
 
 
@@ -346,27 +337,6 @@ def test_one_more_run_lies_between_percentiles_as_often_as_is_said(runs: int) ->
     # of uniform values, and the chance of each draw of them is the distance of the ends
     assert coverage(runs) == pytest.approx((high - low).mean(), abs=0.004)
     assert coverage(runs) == pytest.approx(((low <= more) & (more <= high)).mean(), abs=0.01)
-    # of any others it lies in the same gaps between order statistics, and differs by less than they
-    skewed = rng.exponential(size=(40_000, runs + 1))
-    low, high = np.percentile(skewed[:, 1:], [5, 95], axis=1)
-    found = ((low <= skewed[:, 0]) & (skewed[:, 0] <= high)).mean()
-    assert found == pytest.approx(coverage(runs), abs=0.03)
-
-
-def test_as_many_printed_values_are_among_runs_as_chance_allows() -> None:
-    criteria = CLAIMS["H1"].check(tables("H1"))
-    # of 12 that are inside with probability 0.6 as few as 4 are with 95 %: 1 - 0.0153 >= 0.95
-    assert criteria[1].text.startswith("independent data: at least 4 of the 12 printed")
-    assert (criteria[1].estimate, len(criteria)) == (12, 2)
-    assert stats.binom.sf(3, 12, coverage(RUNS)) >= 0.95 > stats.binom.sf(4, 12, coverage(RUNS))
-
-
-def test_what_always_holds_is_not_asked() -> None:
-    # of two values none need be inside, and of one run none is
-    two = bent("fig12", {"graphs": ("sbm",), "psi": PSIS[:2]})
-    (criterion,) = CLAIMS["H1"].check({"fig12": two})
-    assert "on average over the 2 printed" in criterion.text
-    assert len(CLAIMS["H1"].check({"fig12": GOOD["fig12"].query("replicate == 0")})) == 1
 
 
 @pytest.mark.parametrize(("times", "wanted"), [(1, 4), (2, 6), (10, 8)])
@@ -418,15 +388,12 @@ def test_fits_that_are_all_zeros_say_nothing_of_constant_entries() -> None:
         CLAIMS["H6"].check({"limits_rho": nothing})
 
 
-def test_times_are_marked_and_steps_are_noted() -> None:
+def test_times_are_marked() -> None:
     criteria = CLAIMS["A3"].check(tables("A3"))
-    assert all(criterion.timed for criterion in criteria)
     assert "from m = 200 to 400 with n = 100" in criteria[0].text
     assert "from n = 400 to 800 with m = 50" in criteria[1].text
-    assert criteria[0].note.count(",") == criteria[1].note.count(",") == 2
-    found = to_table(judge(specifications(tables("A3"))))
-    assert found["timed"].all()
-    assert not any(criterion.timed for criterion in CLAIMS["A2"].check(tables("A2")))
+    assert to_table(judge(specifications(tables("A3"))))["timed"].all()
+    assert not to_table(judge(specifications(tables("A2"))))["timed"].any()
 
 
 @pytest.mark.parametrize("power", [0.0, 1.0, 2.0])
@@ -437,13 +404,6 @@ def test_to_grow_more_slowly_is_no_contradiction(power: float) -> None:
     assert all(criterion.holds for criterion in criteria)
     assert [criterion.estimate for criterion in criteria] == pytest.approx([power, power])
     assert all("is less than" in criterion.text for criterion in criteria)
-
-
-def test_the_greatest_rise_is_no_estimate_and_has_no_interval() -> None:
-    found = tables("A2", {"rise": lambda c: 1e-9 if c["graph"] == "er" else -1e-3})
-    for criterion in CLAIMS["A2"].check(found):
-        assert criterion.estimate == criterion.low == criterion.high == pytest.approx(1e-9)
-        assert criterion.holds
 
 
 def test_iterations_are_counted_where_figures_chose_their_points() -> None:
@@ -477,21 +437,11 @@ def test_a_grid_is_read_in_the_order_of_its_axes() -> None:
 # --------------------------------------------------------------------------- runs of reduced size
 
 
-@pytest.mark.parametrize("name", ["H1", "H2", "H3", "A1", "A2"])
-def test_one_family_is_enough(name: str) -> None:
-    study = USED[name]
-    found = {study: bent(study, {"graphs": ("sbm",)})}
-    assert all(criterion.holds for criterion in CLAIMS[name].check(found))
-
-
-@pytest.mark.parametrize("name", ["H1", "H2", "H3", "H5", "H6"])
-def test_one_kind_of_data_is_enough(name: str) -> None:
-    study = USED[name]
-    criteria = CLAIMS[name].check({study: bent(study, {"data": ("independent",)})})
+@pytest.mark.parametrize("axis", [{"graphs": ("sbm",)}, {"data": ("independent",)}])
+@pytest.mark.parametrize("name", ["H1", "H2", "H3"])
+def test_one_family_or_kind_of_data_is_enough(name: str, axis: Changes) -> None:
+    criteria = CLAIMS[name].check({USED[name]: bent(USED[name], axis)})
     assert all(criterion.holds for criterion in criteria)
-    assert not any(
-        "dependent" in criterion.text.replace("independent", "") for criterion in criteria
-    )
 
 
 def test_a_small_grid_has_the_points_next_to_those_that_are_named() -> None:

@@ -1,5 +1,6 @@
 """Two runs compared: paired differences of made-up tables, and what is refused."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -11,23 +12,16 @@ from experiments.compare import common_studies, compare_tables
 from experiments.io import save_table
 
 
-def table(
-    shift: float, replicates: int = 4, models: tuple[str, ...] = ("gl", "kgl")
-) -> pd.DataFrame:
+def table(shift: float, runs: int = 4, models: tuple[str, ...] = ("gl", "kgl")) -> pd.DataFrame:
     rows = []
-    for model in models:
-        for level in (0.0, 1.0):
-            for replicate in range(replicates):
-                value = np.sin(7 * len(model) + 3 * level + replicate)
-                common = {
-                    "study": "fig2", "graph": "sbm", "data": "independent", "sweep": "noise",
-                    "level": level, "m": 20, "n": 100, "noise": level, "missing": 0.0,
-                    "model": model, "replicate": replicate,
-                }  # fmt: skip
-                # the metric where another criterion chose the point must not be read
-                for criterion, more in (("aps", 0.0), ("sse", 99.0)):
-                    row = {"selected_by": criterion, "metric": "aps"}
-                    rows.append({**common, **row, "value": value + more + shift * (replicate + 1)})
+    for model, level, run in product(models, (0.0, 1.0), range(runs)):
+        known = {"study": "fig2", "graph": "sbm", "data": "independent", "sweep": "noise",
+                 "level": level, "m": 20, "n": 100, "noise": level, "missing": 0.0,
+                 "model": model, "replicate": run, "metric": "aps"}  # fmt: skip
+        value = np.sin(7 * len(model) + 3 * level + run) + shift * (run + 1)
+        # the metric where another one selected the point must not be read
+        for selected_by, more in (("aps", 0.0), ("sse", 99.0)):
+            rows.append({**known, "selected_by": selected_by, "value": value + more})
     return pd.DataFrame(rows)
 
 
@@ -35,20 +29,9 @@ def table(
 def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(compare, "RESULTS", tmp_path)
     save_table(tmp_path / "paper" / "tables" / "fig2.parquet", table(0.0), {})
-    save_table(tmp_path / "other" / "tables" / "fig2.parquet", table(0.1, replicates=3), {})
+    save_table(tmp_path / "other" / "tables" / "fig2.parquet", table(0.1, runs=3), {})
     save_table(tmp_path / "other" / "tables" / "fig3.parquet", table(0.1), {})
     return tmp_path
-
-
-def test_differences_are_paired_by_replicate(results: Path) -> None:
-    found = compare_tables(results / "paper", results / "other", "fig2")
-    assert len(found) == 4  # two models, two levels, one metric
-    # replicates 0, 1, 2 are in both runs and differ by 0.1, 0.2, 0.3
-    np.testing.assert_allclose(found["difference"], 0.2)
-    np.testing.assert_allclose(found["p05"], np.percentile([0.1, 0.2, 0.3], 5))
-    np.testing.assert_allclose(found["p95"], np.percentile([0.1, 0.2, 0.3], 95))
-    np.testing.assert_allclose(found["second"] - found["first"], 0.2)
-    assert set(found["pairs"]) == {3}
 
 
 def test_sizes_are_not_mixed(tmp_path: Path) -> None:
@@ -65,17 +48,22 @@ def test_sizes_are_not_mixed(tmp_path: Path) -> None:
     assert legend == ["GL, m = 8", "KGL, m = 8", "GL, m = 9", "KGL, m = 9"]
 
 
-def test_the_command_writes_a_table_and_draws_the_differences(
+def test_the_command_writes_and_draws_paired_differences(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert common_studies(results / "paper", results / "other") == ["fig2"]
     compare.main(["paper", "other"])
+    assert "fig2: 4 differences" in capsys.readouterr().out
     out = results / "other" / "compared-with-paper"
     assert sorted(path.name for path in out.iterdir()) == ["fig2.csv", "fig2.png"]
-    table = pd.read_csv(out / "fig2.csv")
-    assert table["difference"].tolist() == pytest.approx([0.2] * 4)
-    assert "fig2: 4 differences" in capsys.readouterr().out
-    (ax,) = compare.draw(table, "a", "b").axes
+    found = pd.read_csv(out / "fig2.csv")
+    # replicates 0, 1, 2 are in both runs and differ by 0.1, 0.2, 0.3
+    ends = np.percentile([0.1, 0.2, 0.3], [5, 95])
+    for _, row in found.iterrows():
+        assert row[["difference", "p05", "p95"]].tolist() == pytest.approx([0.2, *ends])
+        assert row["second"] - row["first"] == pytest.approx(0.2, abs=1e-5)
+    assert found["pairs"].tolist() == [3] * 4  # two models, two levels, one metric
+    (ax,) = compare.draw(found, "a", "b").axes
     drawn = [container.lines[0].get_ydata(orig=False) for container in ax.containers]
     np.testing.assert_allclose(drawn, 0.2)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["GL", "KGL"]

@@ -11,7 +11,7 @@ from experiments.baselines import inverse_graph, kernel_graph
 from experiments.datasets.custom_kernels import custom_kernels, node_kernel, rewired
 from experiments.datasets.synthetic import draw, synthetic
 from experiments.lookup import ConfigError
-from kgl.laplacian import Array
+from kgl._types import Array
 from kgl.metrics import aps
 from kgl.seeding import stream
 from kgl.simulate import make_dataset, random_graph

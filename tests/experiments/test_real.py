@@ -11,8 +11,9 @@ import pytest
 from experiments.datasets.real import choose_source, facts, sushi, swiss
 from experiments.datasets.synthetic import build
 from experiments.lookup import ConfigError
+from kgl._types import Array
 from kgl.datasets import DataUnavailableError, find, load_sushi, load_swiss
-from kgl.laplacian import Array, pairwise_sq_distances
+from kgl.laplacian import pairwise_sq_distances
 from kgl.solvers.graph_step import graph_step
 
 SWISS = {"unit": "km", "bandwidth_x": "median_distance", "keep_one": False}

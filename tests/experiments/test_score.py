@@ -8,7 +8,7 @@ import pytest
 
 from experiments.registry import ALL_POINTS, CV, METRICS
 from experiments.score import SELECTING, score_study, summarise
-from kgl.laplacian import Array
+from kgl._types import Array
 
 PLAIN = {"aps": "weights", "best": "replicate"}
 #: What studies ask for besides.

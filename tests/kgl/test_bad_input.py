@@ -38,14 +38,6 @@ def kernel(size: int) -> Array:
     return kernels.RBF(gamma=0.3)(np.arange(float(size)))
 
 
-def with_eigenvalue(size: int, value: float) -> Array:
-    """A symmetric matrix with one given eigenvalue, the others between 1 and 2."""
-    Q, _ = np.linalg.qr(np.random.default_rng(1).standard_normal((size, size)))
-    values = np.linspace(1.0, 2.0, size)
-    values[0] = value
-    return (Q * values) @ Q.T
-
-
 # ------------------------------------------------------------------------------- shapes of sides
 
 
@@ -94,23 +86,6 @@ def test_side_information_that_a_model_cannot_use(
         fit_grid(model, signals(), **{given: value})
 
 
-# --------------------------------------------------------------------------------------- kernels
-
-
-@pytest.mark.parametrize(("name", "size"), [("K_x", M), ("K_z", N)])
-def test_a_kernel_that_is_not_psd(name: str, size: int) -> None:
-    K = with_eigenvalue(size, -0.25)
-    message = (
-        rf"{name} is not positive semi-definite: its smallest eigenvalue is -0\.25 .*"
-        rf"add 0\.25\d* to the diagonal, or use kgl\.kernels\.nearest_psd\({name}\)"
-    )
-    with pytest.raises(ValueError, match=message):
-        KGL(psi=1.0).fit(signals(), **{name: K})
-    # both remedies work
-    for better in (K + 0.2501 * np.eye(size), kernels.nearest_psd(K)):
-        assert KGL(psi=1.0).fit(signals(), **{name: better}).converged_
-
-
 # ------------------------------------------------------------------------------------------- data
 
 
@@ -146,15 +121,6 @@ def test_duplicate_node_names(model: type[GraphLearner]) -> None:
         model(psi=1.0).fit(frame)
     with pytest.raises(ValueError, match=r"duplicate node name 'oslo'; rename the columns of Y"):
         fit_grid(model, frame)
-
-
-def test_pairs_of_nodes_that_never_meet() -> None:
-    Y = signals()
-    Y[:5, 0] = Y[5:, 4] = np.nan
-    message = r"columns 0 and 4 of Y are never observed in the same row.*use missing='zero'"
-    with pytest.raises(ValueError, match=message):
-        GL(psi=1.0, missing="pairwise").fit(Y)
-    assert GL(psi=1.0, missing="zero").fit(Y).converged_
 
 
 # ------------------------------------------------------------------------------- hyperparameters

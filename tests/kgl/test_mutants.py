@@ -10,10 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 import kgl
 from kgl._types import Array
+from kgl.kernels import kernel_eigen
 from kgl.laplacian import pairwise_sq_distances
 from kgl.metrics import density, spectral_clusters
+from kgl.problem import MODELS
 from kgl.simulate import make_dataset
 from kgl.solvers.graph_step import graph_step, warn_if_inexact
+from kgl.solvers.signal_step import SignalData, make_signal_step
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +94,25 @@ def test_a_faint_component_is_a_cluster_of_its_own() -> None:
     labels = spectral_clusters(W, 2)
     assert len(set(labels[:10])) == 1
     assert labels[10] == labels[11] != labels[0]
+
+
+def test_signals_and_their_gram_matrix_by_dense_algebra() -> None:
+    data = make_dataset("er", m=8, n=12, dependent=True, noise=0.5)
+    assert data.K_z is not None
+    K_z = data.K_z + 0.1 * np.eye(12)
+    K_x = data.K_x + 0.1 * np.eye(8)
+    lam, rho = np.array([0.3]), np.array([0.7])
+    eigen_x, eigen_z = kernel_eigen(K_x, "K_x", 8), kernel_eigen(K_z, "K_z", 12)
+    precision = 0.3 * np.linalg.inv(K_x) + 0.7 * data.L
+    # complete data: the minimum of |Y - S|^2 + tr(K_z^-1 S precision S') over signals S
+    for spec, kernel, inverse in (
+        ("KGL-N", kernel_eigen(None, "K_z", 12), np.eye(12)),
+        ("KGL", eigen_z, np.linalg.inv(K_z)),
+    ):
+        step = make_signal_step(SignalData(data.Y, None, eigen_x, kernel), MODELS[spec])
+        found = step.solve(data.L[None], lam, rho, signals=True)
+        system = np.eye(96) + np.kron(precision, inverse)
+        signals = np.linalg.solve(system, data.Y.T.ravel()).reshape(8, 12).T
+        assert found.signals is not None
+        np.testing.assert_allclose(found.signals[0], signals, atol=1e-9)
+        np.testing.assert_allclose(found.gram[0], signals.T @ inverse @ signals, atol=1e-9)

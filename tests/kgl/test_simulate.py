@@ -427,3 +427,13 @@ def test_settings_rebuild_the_data() -> None:
     again = make_dataset(**data.settings)
     np.testing.assert_array_equal(data.Y, again.Y)
     assert again.settings == data.settings
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_signals_may_have_a_variance_of_one(dependent):
+    known = {"m": 12, "n": 9, "noise": 0.3, "missing": 0.2, "dependent": dependent}
+    plain, scaled = make_dataset(**known), make_dataset(**known, unit_variance=True)
+    mean = plain.K_x.diagonal().mean()
+    np.testing.assert_allclose(scaled.K_x, plain.K_x / mean, rtol=1e-12)
+    np.testing.assert_allclose(scaled.signals, plain.signals / np.sqrt(mean), atol=1e-10)
+    np.testing.assert_allclose(scaled.Y_full - scaled.signals, plain.Y_full - plain.signals)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import chromium
 from verdict_files import VERDICTS, publish
 
 from experiments.report.load import load
 from experiments.report.render import gather, page
 
 ROOT = Path(__file__).resolve().parents[3]
+SKIPPED = "the report page was NOT opened in a browser"
 #: Claims whose rows are shown.
 SEEN = """() => [...document.querySelectorAll("table.claims-table tbody tr")]
     .filter((row) => row.getClientRects().length).map((row) => row.id.slice(6))"""
@@ -29,8 +31,18 @@ Open = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with chromium() as one:
+    """Debian's Chromium, or that of KGL_CHROMIUM, by Playwright."""
+    sync = pytest.importorskip("playwright.sync_api", reason=f"{SKIPPED}; pip install playwright")
+    named = os.environ.get("KGL_CHROMIUM")
+    names = [named] if named else ["chromium", "chromium-browser", "google-chrome"]
+    executable = next((path for name in names if (path := shutil.which(name))), None)
+    if executable is None:
+        pytest.skip(f"{SKIPPED}; apt-get install chromium")
+    with sync.sync_playwright() as playwright:
+        flags = ["--no-sandbox", "--disable-dev-shm-usage"]
+        one = playwright.chromium.launch(executable_path=executable, args=flags)
         yield one
+        one.close()
 
 
 @pytest.fixture(scope="module")

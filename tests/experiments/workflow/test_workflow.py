@@ -17,11 +17,14 @@ import pandas as pd
 import pytest
 from matplotlib.image import imread
 
+from experiments import publish
 from experiments.claims import ALL
-from experiments.config import compose
+from experiments.config import option
 from experiments.io import load_arrays, load_table
-from experiments.planning import make_plan
-from experiments.report import load, markdown, page
+from experiments.plan import make_plan
+from experiments.registry import CV, Verdict
+from experiments.report import load
+from experiments.report.render import gather, markdown, page
 
 SMOKE = "study=smoke"
 #: As the copies make it, which have no real data.
@@ -29,12 +32,16 @@ PLAN = make_plan("smoke", ["data.source=simulated"])
 OUT = PLAN.directory
 MODELS = {"gl", "gl2step", "kgln", "kglo", "kgl", "kglagnostic"}
 FITS = frozenset(f"{OUT}/fits/{name}.npz" for name in PLAN.cells)
+PUBLISHED = publish.published(PLAN)
+CLAIM_TABLES, REPORT = publish.claim_tables(PLAN), publish.report_files(PLAN)
 DATA = frozenset(f"{OUT}/data/{name}.npz" for name in PLAN.datasets)
 SPECIFICATIONS = frozenset(f"{OUT}/specifications/{name}.parquet" for name in PLAN.specifications)
+EVERY = {name for name, study in PLAN.studies.items() if study.cells}
+MANY = set(PLAN.studies) - EVERY
 #: Rules that gather results.
 GATHER = {"claims", "summary", "publish", "verdict", "example"}
 #: The settings of the smoke run, so that one study of it can be run by itself.
-SMALL = compose([SMOKE]).values()["study"]["overrides"]
+SMALL = option("study", "smoke")["overrides"]
 
 
 def overrides(*texts):
@@ -49,8 +56,7 @@ def fits(*names):
 def pending(checkout):
     """Outputs of the jobs that a run would take, by rule; tables and figures by their study.
 
-    What gathers results (`claims`, `summary`, `publish`, `verdict`, `example`) is checked here: it
-    follows the rest. Specifications are gathered by `specifications`, whose table is one of a study.
+    Rules that gather results are checked here: they follow the rest.
     """
     found = defaultdict(set)
     for job in checkout.pending(SMOKE):
@@ -59,7 +65,7 @@ def pending(checkout):
     tables = (
         found.get("score", set()) | found.get("specifications", set()) | found.get("facts", set())
     )
-    judged = {Path(path).stem for path in PLAN.judged.values()}
+    judged = {Path(path).stem for path in CLAIM_TABLES.values()}
     assert ("specifications" in found) == ("specification" in found)
     # the summary also has the captions and what the pictures cost
     assert ("summary" in found) == bool(tables or found.get("figure"))
@@ -98,10 +104,10 @@ def test_all_models_are_in_the_tables(smoke):
         name: load_table(smoke.root / OUT / f"tables/{name}.parquet")[0] for name in PLAN.studies
     }
     assert set(tables["fig2"]["model"]) == set(tables["fig3"]["model"]) == MODELS
-    assert [name for name in tables if name not in PLAN.scored] == ["specifications_tiny"]
+    assert [name for name in tables if name not in EVERY] == ["specifications_tiny"]
     specifications = tables.pop("specifications_tiny")
-    assert list(specifications["reading"].unique()) == ["default", "summed"]
-    assert specifications.loc[specifications["reading"] == "default", "default"].all()
+    assert list(specifications["specification"].unique()) == ["default", "summed"]
+    assert specifications.loc[specifications["specification"] == "default", "default"].all()
     assert {"N1", "H1", "A1"} <= set(specifications["claim"])  # of figures 2, 12 and convergence
     for name, table in tables.items():
         assert set(table["study"]) == {name}
@@ -128,14 +134,14 @@ def test_the_run_says_where_it_comes_from(smoke):
     protocol = record["run"]["protocol"]["data"]
     assert (protocol["m"], protocol["n"]) == (8, 12)
     cost = pd.read_csv(smoke.root / OUT / f"jobs/{name}.csv")
-    jobs = len(PLAN.cells) + len(PLAN.datasets) + len(PLAN.scored) + len(PLAN.specifications)
+    jobs = len(PLAN.cells) + len(PLAN.datasets) + len(EVERY) + len(PLAN.specifications)
     assert cost["jobs"].sum() == jobs
     about = json.loads((smoke.root / OUT / f"run/{name}.json").read_text(encoding="utf-8"))
     assert about["jobs"] == jobs
     assert 0 < about["wall_seconds"] < 3600
     assert about["machine"]["cores"] >= 1
     captions = json.loads((smoke.root / OUT / f"captions/{name}.json").read_text(encoding="utf-8"))
-    assert captions == PLAN.captions
+    assert captions == publish.captions(PLAN)
     facts = pd.read_csv(smoke.root / OUT / f"facts/{name}.csv")
     assert set(facts["files"]) == {"swiss", "sushi"}
     assert set(facts["source"]) == {"simulated"}
@@ -143,26 +149,23 @@ def test_the_run_says_where_it_comes_from(smoke):
 
 def test_the_gallery_has_what_the_plan_says_and_no_more(smoke):
     gallery = smoke.root / OUT / "gallery"
-    assert {f"{OUT}/gallery/{path.name}" for path in gallery.iterdir()} == set(PLAN.published)
-    for shown, made in PLAN.published.items():
+    assert {f"{OUT}/gallery/{path.name}" for path in gallery.iterdir()} == set(PUBLISHED)
+    for shown, made in PUBLISHED.items():
         assert (smoke.root / shown).read_bytes() == (smoke.root / made).read_bytes()
     assert not (smoke.root / "figures").exists()
     assert not (smoke.root / "REPLICATION.md").exists()
 
 
-def test_the_verdict_is_what_the_gallery_says(smoke):
-    gallery = load(smoke.root / OUT / "gallery")
-    text = (smoke.root / PLAN.verdict["text"]).read_text(encoding="utf-8")
-    assert text == markdown.render(gallery)
-    assert "SIMULATED STAND-IN: " in text
-    assert "8 nodes and 12 observations" in text
-    shown = (smoke.root / PLAN.verdict["page"]).read_text(encoding="utf-8")
-    assert shown == page.render(gallery)
+def test_the_report_is_made_from_the_gallery(smoke):
+    report = gather(load(smoke.root / OUT / "gallery"))
+    text = (smoke.root / REPORT["text"]).read_text(encoding="utf-8")
+    assert text == markdown(report)
+    assert "SIMULATED STAND-IN" in text
+    shown = (smoke.root / REPORT["page"]).read_text(encoding="utf-8")
+    assert shown == page(report)
     fetched = Fetched()
     fetched.feed(shown)
     assert not [address for address in fetched.addresses if not address.startswith("#")]
-    # stand-ins show nothing about the worth of real side information
-    assert "Of the gain of KGL-N over GL" not in text
 
 
 class Fetched(HTMLParser):
@@ -186,11 +189,10 @@ def test_the_report_is_one_page_with_every_caption(finished):
     assert not fetched.addresses
     results = json.loads(re.search(r"var results = (\{.*\});?$", page, re.MULTILINE)[1])
     for name, study in PLAN.studies.items():
-        for kind, mime in (("png", "image/png"), ("csv", "text/csv")):
-            found = results[f"{OUT}/figures/{name}.{kind}"]
-            text = html.unescape(re.sub(r"<[^>]+>", "", found["caption"]))
-            assert text.split() == study.caption.split()
-            assert found["data_uri"].startswith(f"data:{mime};")
+        found = results[f"{OUT}/figures/{name}.png"]
+        text = html.unescape(re.sub(r"<[^>]+>", "", found["caption"]))
+        assert text.split() == study.caption.split()
+        assert found["data_uri"].startswith("data:image/png;")
     # the page does not need the files beside it
     assert not (finished.root / "report").exists()
 
@@ -224,7 +226,7 @@ def test_an_edited_model_reruns_its_own_cells(finished):
     finished.replace("conf/model/kglo.yaml", "lam: ${grid.lam}", "lam: [0.03, 3.0]")
     mine, concerned = fits("kglo"), studies_with(lambda cell: cell.model == "kglo")
     assert {"fig2", "fig3", "fig4", f"fig6{SUFFIX}"} <= concerned < EVERY
-    many = set(PLAN.specification_studies)  # its specifications have every model
+    many = MANY  # specifications have every model
     assert pending(finished) == {
         "fit": mine, "score": concerned, "figure": concerned | many,
         "specification": SPECIFICATIONS, "specifications": many,
@@ -236,19 +238,19 @@ def test_an_edited_model_reruns_its_own_cells(finished):
     after = finished.files(f"{OUT}/fits") | finished.files(f"{OUT}/data")
     assert {path for path in after if after[path] != before[path]} == mine
     changed = {p for p, content in finished.files(f"{OUT}/tables").items() if content != tables[p]}
-    # readings are judged anew, and may come to the same verdicts
+    # specifications are judged anew, and may come to the same verdicts
     assert concerned <= {Path(path).stem for path in changed} <= concerned | many
     table, _ = load_table(finished.root / OUT / "tables/fig2.parquet")
     assert set(table.loc[table["model"] == "kglo", "lam"]) <= {0.03, 3.0}
 
 
-EVERY = set(PLAN.scored)
-MANY = set(PLAN.specification_studies)
 AGAIN = {"specification": SPECIFICATIONS, "specifications": MANY}
 FACTS = {f"facts-{name}" for name in PLAN.facts}
-REAL = {name for name, study in PLAN.studies.items() if study.files}
+REAL = {name for name, study in PLAN.studies.items() if study.simulated}
 SUFFIX = "-SIMULATED-STAND-IN"
-REAL_DATA = frozenset(path for path in DATA if SUFFIX in path)
+REAL_PUBLISHED = publish.published(PLAN)
+CLAIM_TABLES, REPORT = publish.claim_tables(PLAN), publish.report_files(PLAN)
+DATA = frozenset(path for path in DATA if SUFFIX in path)
 
 
 def drawn_by(*modules):
@@ -258,7 +260,7 @@ def drawn_by(*modules):
 
 
 CONTROLLED = frozenset(
-    f"{OUT}/data/{name}.npz" for name, s in PLAN.datasets.items() if "controls" in s["make"]
+    f"{OUT}/data/{name}.npz" for name, s in PLAN.datasets.items() if "custom_kernels" in s["make"]
 )
 
 
@@ -267,68 +269,44 @@ def studies_with(wanted):
     return {name for name, study in PLAN.studies.items() if any(map(wanted, study.cells))}
 
 
+REAL_DATA = frozenset(path for path in DATA if SUFFIX in path)
+ALL_FITS = {"fit": FITS, "score": EVERY, "figure": EVERY | MANY, **AGAIN}
+CONTROLLED_FITS = {
+    f for f in FITS if f"{Path(f).parent}.npz".replace("/fits/", "/data/") in CONTROLLED
+}
+
+
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        # many figures take their axes from there
-        (
-            "experiments/figures/curves.py",
-            {"figure": drawn_by("curves", "real", "controls", "limits", "cross_validation")},
-        ),
         ("experiments/figures/maps.py", {"figure": drawn_by("maps")}),
         ("experiments/figures/style.py", {"figure": EVERY | MANY}),
         ("experiments/score.py", {"score": EVERY, "figure": EVERY | MANY, **AGAIN}),
-        (
-            "kgl/solvers/graph_step.py",
-            # a step of it makes the truth of the Swiss data
-            {
-                "data": REAL_DATA,
-                "fit": FITS,
-                "score": EVERY,
-                "figure": EVERY | MANY,
-                "facts": FACTS,
-                **AGAIN,
-            },
-        ),
-        (
-            "kgl/simulate.py",
-            {
-                "data": DATA,
-                "fit": FITS,
-                "score": EVERY,
-                "figure": EVERY | MANY,
-                "facts": FACTS,
-                **AGAIN,
-            },
-        ),
+        # a graph step makes the ground truth of the Swiss data
+        ("kgl/solvers/graph_step.py", {"data": REAL_DATA, "facts": FACTS, **ALL_FITS}),
+        ("kgl/simulate.py", {"data": DATA, "facts": FACTS, **ALL_FITS}),
+        ("kgl/plotting.py", {"figure": drawn_by("maps", "viewpoint")}),
         (
             "experiments/datasets/custom_kernels.py",
             {
                 "data": CONTROLLED,
-                "fit": {
-                    f
-                    for f in FITS
-                    if f"{Path(f).parent}.npz".replace("/fits/", "/data/") in CONTROLLED
-                },
+                "fit": CONTROLLED_FITS,
                 "score": drawn_by("controls"),
                 "figure": drawn_by("controls"),
             },
         ),
         ("experiments/specifications.py", {"figure": MANY, **AGAIN}),
-        # claims are judged in specifications too, and controls take their intervals from there
-        ("experiments/claims/evidence.py", {"figure": MANY | drawn_by("controls"), **AGAIN}),
+        # claims are judged under specifications too
+        ("experiments/claims/evidence.py", {"figure": MANY, **AGAIN}),
         ("experiments/report/informativeness.py", {}),
-        ("experiments/report/page.css", {}),
     ],
 )
 def test_edited_code_reruns_what_it_decides(path, expected, finished):
     finished.append(path)
     assert pending(finished) == expected
-    if "verdict" in path:
-        assert [job.rule for job in finished.pending(SMOKE)] == ["verdict"]
 
 
-def test_a_new_colour_redraws(finished):
+def test_a_new_color_redraws(finished):
     finished.replace("conf/model/kglo.yaml", "#009E73", "#117733")
     # specifications follow the files that they are made of as a whole
     found = pending(finished)
@@ -388,25 +366,23 @@ def test_the_last_lines_of_a_run_say_what_was_simulated(smoke):
 
 
 def test_no_claim_is_evaluated_on_a_stand_in(smoke):
-    (path,) = PLAN.claims
-    assert SUFFIX in path
-    claims = pd.read_csv(smoke.root / path)
+    claims = pd.read_csv(smoke.root / OUT / f"claims/smoke{SUFFIX}.csv")
     # A3 is about times, H5 about lam and H6 about rho: the smoke run has none of these studies
-    assert set(claims["claim"]) == {claim.name for claim in ALL} - {"A3", "H5", "H6"}
+    assert set(claims["claim"]) == {claim.id for claim in ALL} - {"A3", "H5", "H6"}
     real = claims["claim"].str[0].isin(["W", "U"])
-    assert set(claims.loc[real, "verdict"]) == {"not evaluated"}
-    assert claims.loc[real, ["value", "holds"]].isna().all(axis=None)
+    assert set(claims.loc[real, "verdict"]) == {Verdict.NOT_EVALUATED}
+    assert claims.loc[real, ["estimate", "holds"]].isna().all(axis=None)
     # the others are judged, unless the small run lacks a family or level
     others = claims[~real]
-    judged = others[others["verdict"] != "not evaluated"]
+    judged = others[others["verdict"] != Verdict.NOT_EVALUATED]
     assert {"N", "Y", "H", "A"} <= set(judged["claim"].str[0])
     assert judged["holds"].notna().all()
-    assert others.loc[others["verdict"] == "not evaluated", "holds"].isna().all()
+    assert others.loc[others["verdict"] == Verdict.NOT_EVALUATED, "holds"].isna().all()
 
 
-def test_points_are_chosen_by_held_out_entries_and_graphs_have_their_density(smoke):
+def test_points_are_tuned_by_cross_validation_and_graphs_have_their_density(smoke):
     table, _ = load_table(smoke.root / OUT / f"tables/fig6{SUFFIX}.parquet")
-    chosen = table[table["selected_by"] == "held_out"]
+    chosen = table[table["selected_by"] == CV]
     assert set(chosen["model"]) == set(table["model"]) == MODELS | {"kernel_sparse"}
     shares = chosen[chosen["metric"] == "density"].set_index("model")["value"]
     assert shares[["kgl", "kgln"]].between(0.28, 0.32).all()
@@ -506,8 +482,7 @@ def test_a_killed_run_goes_on(smoke, checkout):
     assert 5 <= len(kept) < total
     assert not (checkout.root / "results/again/tables/fig2.parquet").exists()
 
-    assert "unlock" in checkout.snakemake("--cores", "2", "--config", *FIG2, fails=True)
-    checkout.snakemake("--unlock", "--config", *FIG2)
+    # the same command goes on, without any other step
     checkout.snakemake("--cores", "2", "--config", *FIG2)
     assert len(done()) == total
     # at most the two jobs that were under way, finished but not yet noted down, run again
@@ -535,7 +510,8 @@ def test_overrides_leave_the_plain_run_alone(checkout):
     printed = checkout.snakemake("--cores", "2", "--config", "study=fig1", overrides(*changes))
     assert f"results/{run}" in printed
     assert checkout.files("results/paper") | checkout.files("figures") == plain
-    assert {path.name for path in (checkout.root / "results").iterdir()} == {"paper", run}
+    results = {path.name for path in (checkout.root / "results").iterdir()}
+    assert results == {"paper", run, ".running"}
     other = (checkout.root / "results" / run / "tables/fig1.parquet").read_bytes()
     assert other != plain["results/paper/tables/fig1.parquet"]
     assert (checkout.root / "results" / run / "figures/fig1.png").exists()
@@ -544,7 +520,7 @@ def test_overrides_leave_the_plain_run_alone(checkout):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ("replicatse=3", ["'replicatse'", "did you mean 'replicates'?", "valid: seed, replicates"]),
+        ("replicatse=3", ["'replicatse'", "did you mean 'replicates'?"]),
         (
             "protocol.fit.solver=magic",
             ["protocol.fit.solver", "valid: newton, cvxpy, cvxpy-matrix"],
@@ -557,6 +533,11 @@ def test_a_wrong_override_fails_before_any_work(wrong, said, checkout):
     )
     assert all(part in printed for part in said), printed
     assert not (checkout.root / "results").exists()
+
+
+def test_a_misspelt_key_is_not_the_whole_paper(checkout):
+    printed = checkout.snakemake("--cores", "1", "--config", "stdy=fig2", fails=True)
+    assert "did you mean 'study'?" in printed
 
 
 BROKEN = """
