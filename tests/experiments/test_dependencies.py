@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from experiments.dependencies import fit_sources, module_file, sources
+from experiments.dependencies import fingerprint, fit_sources, module_file, sources
 from experiments.lookup import ROOT
 from kgl.problem import MODELS
 
@@ -173,3 +173,13 @@ def test_modules_beside_a_configuration_are_followed(tmp_path, monkeypatch):
     assert {Path(name).name for name in found} >= {"own_fit.py", "seeding.py", "folds.py"}
     assert not {"plotting.py", "export.py"} & {Path(name).name for name in found}
     assert all((ROOT / name).is_file() or Path(name).is_file() for name in found)
+
+
+def test_a_fingerprint_follows_the_contents_of_files(tmp_path: Path) -> None:
+    for name, text in (("a.py", "1"), ("b.py", "1"), ("c.py", "2")):
+        (tmp_path / name).write_text(text)
+    a, b, c = (fingerprint([str(tmp_path / name)]) for name in ("a.py", "b.py", "c.py"))
+    assert a == b != c
+    assert fingerprint(["kgl/laplacian.py", "kgl/__init__.py"]) == fingerprint(
+        ["kgl/__init__.py", "kgl/laplacian.py"]
+    )

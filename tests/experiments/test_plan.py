@@ -300,6 +300,12 @@ def test_what_cannot_be_meant_is_refused_before_any_work(study, given, texts):
     assert all(text in message for text in texts)
 
 
+@pytest.mark.parametrize("path", ["kgl.models.KGL", "kgl.KGL", "plan_own.fit"])
+def test_estimators_may_be_defined_imported_or_lie_beside_the_configuration(path, conf) -> None:
+    (cell,) = make_plan("fig13", [f"model.estimator={path}"]).cells.values()
+    assert cell.fit["estimator"] == path
+
+
 def test_the_command_line_has_three_keys() -> None:
     given = {"study": "fig13", "overrides": ["seed=1"], "run": "mine"}
     plan = plan_of_config(given)
