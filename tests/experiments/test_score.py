@@ -261,43 +261,19 @@ def test_every_swept_key_keeps_cells_apart() -> None:
     assert set(summary["runs"]) == {2}
 
 
-def made_up(families: list[str], runs: int = 7) -> tuple[pd.DataFrame, dict[str, Array]]:
-    """A table of random values of all metrics at one point, and these values."""
-    rng = np.random.default_rng(3)
-    drawn: dict[str, Array] = {}
-    cells = []
-    for family in families:
-        arrays = {f"grid.{axis}": np.array([1.0]) for axis in ("lam", "rho", "psi")}
-        for metric in ("aps_weights", "aps_scores", "sse", "density", "mse_in", "mse_out"):
-            arrays[metric] = rng.random((runs, 1)) ** 3
-            drawn[f"{family} {metric}"] = arrays[metric][:, 0]
-        arrays |= {name: np.ones((runs, 1)) for name in ("n_iter", "kkt_residual")}
-        cells.append((LABELS | {"graph": family}, arrays))
-    return score_study("fig4", cells, PLAIN), drawn
-
-
-def test_bars_are_percentiles_over_replicates() -> None:
-    table, drawn = made_up(["er", "ba"])
-    summary = summarise(table, ["sse", "aps"])
-    assert summary["metric"].tolist() == ["sse", "sse", "aps", "aps"]
-    assert summary["graph"].tolist() == ["er", "ba", "er", "ba"]
-    for row in summary.to_dict("records"):
-        values = drawn[f"{row['graph']} {'aps_weights' if row['metric'] == 'aps' else 'sse'}"]
-        assert row["mean"] == pytest.approx(values.mean())
-        assert row["p05"] == pytest.approx(np.percentile(values, 5))
-        assert row["p95"] == pytest.approx(np.percentile(values, 95))
-        assert row["p05"] < row["mean"] < row["p95"]
-        assert row["runs"] == 7
-
-
-def test_families_can_be_taken_together() -> None:
-    table, drawn = made_up(["sbm", "er", "ba"])
-    (row,) = summarise(table, ["mse_out"], pool=True).to_dict("records")
-    values = np.concatenate([drawn[f"{family} mse_out"] for family in ("sbm", "er", "ba")])
-    assert row["graph"] == "sbm+er+ba"
-    assert row["runs"] == 21
-    assert row["mean"] == pytest.approx(values.mean())
-    assert summarise(table, ["mse_out"])["runs"].tolist() == [7, 7, 7]
+@pytest.mark.parametrize("pool", [False, True])
+def test_bars_are_means_and_percentiles_over_replicates(pool: bool) -> None:
+    drawn = {family: np.random.default_rng(k).random((7, 1)) ** 3 for k, family in enumerate("ab")}
+    cells = [(LABELS | {"graph": name}, {"aps_weights": v, "aps_scores": v, "sse": 1 - v})
+             for name, v in drawn.items()]  # fmt: skip
+    summary = summarise(score_study("fig4", cells, PLAIN), ["sse", "aps"], pool=pool)
+    groups = {"a+b": np.vstack([*drawn.values()])} if pool else drawn
+    found = {(row["metric"], row["graph"]): row for row in summary.to_dict("records")}
+    assert list(found) == [(metric, name) for metric in ("sse", "aps") for name in groups]
+    for (metric, name), row in found.items():
+        values = groups[name] if metric == "aps" else 1 - groups[name]
+        expected = [values.mean(), *np.percentile(values, [5, 95]), len(values)]
+        assert [row[k] for k in ("mean", "p05", "p95", "runs")] == pytest.approx(expected)
 
 
 def test_each_metric_is_taken_where_it_is_best_itself() -> None:

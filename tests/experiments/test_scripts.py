@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments import io, specifications
+from experiments import io
 from experiments.datasets.real import facts
 from experiments.datasets.synthetic import build
 from experiments.fit import fit_cell
 from experiments.io import digest, load_arrays, load_table, save_table
 from experiments.lookup import ROOT, ConfigError
 from experiments.score import score_study
+from experiments.specifications import judge_specification
 
 DATA: dict[str, Any] = {
     "make": "experiments.datasets.synthetic.synthetic",
@@ -114,15 +115,6 @@ def test_data_fit_and_table_through_files(tmp_path: Path) -> None:
     assert settings["made_by"] == [io.state_of(record)]
 
 
-def test_a_job_run_again_writes_the_same_bytes(tmp_path: Path) -> None:
-    data = [make_data(tmp_path / name / "data.npz") for name in ("one", "two")]
-    fits = [make_fit(path, path.with_name("fit.npz")) for path in data]
-    tables = [make_table([fit], [LABELS], fit.with_name("t.parquet")) for fit in fits]
-    for first, second in (data, fits):
-        assert first.read_bytes() == second.read_bytes()
-    assert load_table(tables[0])[0].equals(load_table(tables[1])[0])
-
-
 @pytest.mark.parametrize("files", ["swiss", "sushi"])
 def test_facts_of_a_data_set_go_to_a_table_and_a_log(files: str, tmp_path: Path) -> None:
     path, about = tmp_path / "facts.parquet", {"files": files, "source": "simulated"}
@@ -141,23 +133,15 @@ JUDGED = pd.DataFrame(
 )  # fmt: skip
 
 
-def test_a_specification_is_judged_and_written(tmp_path, monkeypatch):
-    asked = []
-
-    def judge(collection: str, overrides: list[str], report: Any) -> pd.DataFrame:
-        asked.append((collection, overrides))
-        report("1/1 a cell")
-        return JUDGED
-
-    monkeypatch.setattr(specifications, "judge_specification", judge)
-    spec = {"collection": "reduced", "overrides": ["seed=9"], "configurations": "abc"}
+def test_a_specification_is_judged_and_written(tmp_path: Path) -> None:
+    sizes = ["replicates=1", "protocol.data.m=8", "protocol.data.n=12", "levels.noise=[0.0]"]
+    spec = {"collection": "reduced_tiny", "overrides": sizes, "configurations": "abc"}
     path, params = tmp_path / "s.parquet", SimpleNamespace(spec=spec)
     run("specification", tmp_path / "log", output=Named(str(path)), params=params)
     table, record = load_table(path)
-    assert asked == [("reduced", ["seed=9"])]
-    assert table.equals(JUDGED)
+    assert table.equals(judge_specification("reduced_tiny", sizes))
     assert record["settings"] == spec
-    assert "1/1 a cell" in (tmp_path / "log").read_text()
+    assert f"{table['claim'][0]}: {table['verdict'][0]}" in (tmp_path / "log").read_text()
 
 
 def test_the_verdicts_of_all_specifications_are_one_table(tmp_path: Path) -> None:

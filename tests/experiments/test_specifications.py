@@ -92,13 +92,6 @@ def test_one_process_gives_the_tables_of_separate_jobs(tmp_path, monkeypatch):
     assert lines == [f"{k}/{count} {name}" for k, name in enumerate(plan.cells, start=1)]
 
 
-def test_without_overrides_a_specification_is_the_collection() -> None:
-    plain, made = make_plan("little"), plan_specification("little", [])
-    assert made.cells == plain.cells
-    assert list(made.studies) == list(plain.studies)
-    assert all(made.studies[name].score == plain.studies[name].score for name in plain.studies)
-
-
 def test_overrides_reach_the_cells_and_win_over_those_of_the_collection() -> None:
     given = ["replicates=3", "protocol=summed", "protocol.fit.decimals=4", "levels.noise=[0.5]"]
     plan = plan_specification("little", given)
