@@ -1,6 +1,5 @@
 """Files of the replication: whole or absent, the same bytes for the same content, and signed."""
 
-import hashlib
 import json
 import os
 import platform
@@ -219,14 +218,6 @@ def test_provenance_names_no_machine_no_path_and_no_time() -> None:
     assert re.search(r"\d\d:\d\d", text) is None
 
 
-def test_a_digest_is_that_of_the_value_alone() -> None:
-    assert digest({"a": 1}) == hashlib.sha256(b'{"a":1}').hexdigest()[:12]
-    assert digest({"a": 1, "b": [0.5]}) == digest({"b": [0.5], "a": 1})
-    assert digest({"a": [1, 2]}) != digest({"a": [2, 1]})
-    assert digest({"a": 1}) != digest({"a": "1"})
-    assert len(digest({}, 8)) == 8
-
-
 LOCK = """
 import sys, time
 from experiments.io import only_run
@@ -263,17 +254,3 @@ def test_a_log_can_be_followed_and_is_of_the_last_run(tmp_path: Path) -> None:
             report(word)
             assert word in path.read_text()
     assert [line.split(" s  ")[1] for line in path.read_text().splitlines()] == ["new", "done"]
-
-
-def test_a_failure_is_in_the_log_on_the_screen_and_goes_on(tmp_path, capsys):
-    def fail() -> None:
-        with logged(tmp_path / "job.log"):
-            raise ZeroDivisionError("no such number")
-
-    with pytest.raises(ZeroDivisionError, match="no such number"):
-        fail()
-    text = (tmp_path / "job.log").read_text()
-    assert "Traceback (most recent call last)" in text
-    assert 'raise ZeroDivisionError("no such number")' in text
-    assert "done" not in text
-    assert capsys.readouterr().err == "ZeroDivisionError: no such number\n"

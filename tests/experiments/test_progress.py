@@ -13,7 +13,7 @@ import pytest
 
 from experiments.cells import Cell, Study
 from experiments.plan import Plan
-from experiments.progress import SPECIFICATION, Progress, calm, duration, watch
+from experiments.progress import SPECIFICATION, Progress, calm, watch
 
 
 class Clock:
@@ -75,17 +75,6 @@ def test_cells_studies_and_time_left(tmp_path: Path) -> None:
     assert progress.line().endswith("3 of 3 studies fitted")
 
 
-def test_what_was_there_before_is_done_but_does_not_count_for_the_speed(tmp_path: Path) -> None:
-    finish(tmp_path, "d")
-    clock = Clock()
-    progress = Progress(make_plan(STUDIES), root=tmp_path, clock=clock)
-    clock.now += 10
-    assert "1 of 4 cells, 25%" in progress.line()
-    assert "not known" in progress.line()
-    finish(tmp_path, "c")
-    assert "about 20 s left" in progress.line()  # ten seconds for one, two are left
-
-
 def test_what_is_made_again_is_not_done_until_it_is(tmp_path: Path) -> None:
     finish(tmp_path, "c", "d")
     stale = "results/mine/fits/er/noise/d.npz"
@@ -108,15 +97,6 @@ def test_specifications_count_as_cells(tmp_path: Path) -> None:
     finish(tmp_path, "default", directory="specifications/many", end="parquet")
     assert f"1 of 3 cells, {SPECIFICATION / total:.0%} of the work" in progress.line()
     assert progress.line().endswith("0 of 2 studies fitted: many 1/2")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0, "0 s"), (59.4, "59 s"), (59.6, "1 min"), (61, "1 min 1 s"), (599, "9 min 59 s"),
-     (659, "10 min"), (3599, "59 min"), (3600, "1 h"), (7265, "2 h 1 min")],
-)  # fmt: skip
-def test_a_time_reads_like_one(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
 
 
 def test_a_run_is_watched_until_it_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -203,6 +203,9 @@ def test_a_model_that_predicts_nothing_is_taken_at_the_one_graph_that_there_is_t
     assert values(table, "sse", CV) == [0.5, 0.5]
     # it does not matter whether the fit says that there is no error, or nothing
     assert table_of(arrays, **FOLDS).equals(table)
+    # with an error at that graph alone it is selected once, by the error
+    partly = table_of(arrays | {"mse_cv": np.array([[1.0, np.nan]] * 2)}, **FOLDS)
+    assert values(partly, "aps", CV) == [0.1, 0.1]
     # a truth still chooses the other density
     assert values(table, "aps", "aps") == [0.2, 0.8]
 

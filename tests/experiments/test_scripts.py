@@ -286,7 +286,6 @@ def test_files_are_published_as_they_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"estimator": "GLX"}, ConfigError),
         ({"estimator": "kgl.nosuch.fit"}, ConfigError),
         ({"grid": {"rho": [0.1]}}, ConfigError),
         ({"fit": {**FIT["fit"], "backend": "OSQP"}}, ValueError),

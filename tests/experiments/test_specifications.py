@@ -92,20 +92,6 @@ def test_one_process_gives_the_tables_of_separate_jobs(tmp_path, monkeypatch):
     assert lines == [f"{k}/{count} {name}" for k, name in enumerate(plan.cells, start=1)]
 
 
-def test_overrides_reach_the_cells_and_win_over_those_of_the_collection() -> None:
-    given = ["replicates=3", "protocol=summed", "protocol.fit.decimals=4", "levels.noise=[0.5]"]
-    plan = plan_specification("little", given)
-    assert plan.overrides == tuple(given)
-    for cell in plan.cells.values():
-        assert cell.data["replicates"] == 3
-        assert cell.fit["fit"]["average"] is False
-        assert cell.fit["decimals"] == 4
-    assert {cell.labels["level"] for cell in plan.studies["fig2"].cells} == {0.5}
-    assert plan.studies["fig12"].cells[0].data["graph"]["m"] == 8  # the collection's still
-    scored = plan_specification("little", ["protocol=untied_scores"])
-    assert scored.studies["fig2"].score["aps"] == "scores"
-
-
 def test_a_study_that_sweeps_over_a_size_keeps_its_levels() -> None:
     # a user's override of what is swept is refused; a specification is about the other studies
     with pytest.raises(ConfigError, match=r"fig5\.yaml sweeps over protocol\.data\.n"):
