@@ -88,7 +88,7 @@ def check_names(columns: Iterable[Any], m: int) -> list[Any]:
         if name in seen:
             raise ValueError(
                 f"duplicate node name {name!r}; rename the columns of Y so that each node "
-                "has a name of its own, e.g. Y.columns = range(Y.shape[1])"
+                "has a distinct name, e.g. Y.columns = range(Y.shape[1])"
             )
         seen.add(name)
     return names

@@ -10,7 +10,7 @@ With fitted signals :math:`\hat Y = K_z A K_x`, every model minimises over :math
 with :math:`M` the 0/1 mask of observed entries, and smoothness
 :math:`s = \operatorname{tr}(K_z^{\dagger} \hat Y L \hat Y^\top)` (whitened by the dependence of
 the observations) or :math:`\operatorname{tr}(\hat Y L \hat Y^\top)` (not whitened). A model is a
-choice of kernels and of that smoothness: a row of :data:`MODELS`, not a solver of its own.
+choice of kernels and of that smoothness: a row of :data:`MODELS`, not a separate solver.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def kkt_residual(
         u = barrier / (2.0 * psi * degrees)
         pair = u[rows] + u[cols]
         slack = (z / (2.0 * psi) + 2.0 * w - pair) / pair
-        # each edge in units of its own ends: a remote node must not excuse the others
+        # each edge in the units of its ends: a remote node must not excuse the others
         share = w / np.minimum(degrees[rows], degrees[cols])
         gaps = np.abs(np.minimum(share, slack))
         return float(max(gaps.max(), max(violations) / scale))

@@ -1,7 +1,7 @@
 """Random graphs of the synthetic experiments: families of links, weights and normalisation.
 
 What the paper leaves open here (blocks and ratio of the SBM, attachment of the BA graph, whether
-graphs must be connected) is a named parameter; `kgl.simulate` lists the readings we take.
+graphs must be connected) is a named parameter; `kgl.simulate` lists the choices made here.
 
 "The sum of edge weights is equal to m" is read as the sum of all entries of ``W``, so that
 ``tr(L) = m`` as in the models' constraint; the authors' later public code does the same.

@@ -152,7 +152,7 @@ CAUSES: dict[str, Cause] = {
     ),
     "M6": Cause(
         "100 dependent observations are too few",
-        "Without K_x, a hundred dependent observations are worth few independent ones: KGL-O "
+        "Without K_x, a hundred dependent observations carry as much as a few independent ones: KGL-O "
         "reaches about 0.5 with nothing missing and falls below it as entries go missing.",
         ("n300", *_VARIANCE),
         (_aps("APS of KGL-O (SBM), nothing missing", "fig3", model="kglo", **_FIRST),),
@@ -177,8 +177,8 @@ CAUSES: dict[str, Cause] = {
         ("unit-variance", "n300", "literal-bandwidth"),
     ),
     "S1": Cause(
-        "100 dependent observations are worth fewer",
-        "With a time kernel of the median distance, a hundred observations are worth far fewer "
+        "100 dependent observations count for fewer",
+        "With a time kernel of the median distance, a hundred observations count for far fewer "
         "independent ones, and KGL stays below 0.8. As many independent observations, or KGL-N on "
         "these, reach it.",
         ("half-bandwidth", "literal-bandwidth", "unit-variance"),

@@ -124,7 +124,7 @@ def _errors(axes: Any, errors: pd.DataFrame, kinds: Sequence[str]) -> None:
 
 
 def _legend(where: Figure | Axes, shown: dict[str, Line2D]) -> None:
-    """Put the legend under a figure, or in a place of its own."""
+    """Put the legend under a figure, or in a separate place."""
     shown = shown | {
         "tuned by cross-validation": panels.handle(color=style.DARK, **SOLID),
         "oracle-tuned": panels.handle(color=style.DARK, **DOTTED),

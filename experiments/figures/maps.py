@@ -18,7 +18,7 @@ from experiments.registry import CV
 from kgl._types import Array
 from kgl.laplacian import adjacency_from_edges
 
-#: Of groups: safe for the color-blind, with a marker of its own each.
+#: Of groups: safe for the color-blind, each with its marker.
 GROUPS = (
     ("#D55E00", "o"),
     ("#0072B2", "s"),

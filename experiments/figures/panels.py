@@ -173,7 +173,7 @@ def dodge(
 
 
 def _span(levels: Any) -> float:
-    # a single level has no span of its own
+    # a single level has no span
     return float(np.ptp(levels)) or max(1.0, abs(float(np.max(levels))))
 
 

@@ -23,7 +23,7 @@ from kgl.laplacian import adjacency_from_edges, edges_from_adjacency
 #: The other hyperparameters of the printed values; of other grids, the nearest point is drawn.
 POINT = {"lam": 0.1, "rho": 0.01}
 KEYS = ["data", "graph", "model"]
-#: From the heaviest edge to the lightest that has a color of its own.
+#: From the heaviest edge to the lightest that has a distinct color.
 RANGE = 200.0
 
 

@@ -1,4 +1,4 @@
-"""Reading covariates: arrays, lists, Series and DataFrames to checked columns."""
+"""Covariates: arrays, lists, Series and DataFrames to checked columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _looks_categorical(column: NDArray[Any]) -> bool:
-    """Kind of a column that has no dtype of its own (a column of an array)."""
+    """Kind of a column without a dtype (a column of an array)."""
     if column.dtype.kind == "O":
         return not all(is_number(value) or _is_missing(value) for value in column)
     return column.dtype.kind in "bUST"

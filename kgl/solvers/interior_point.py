@@ -3,7 +3,7 @@ r"""The log-degree graph step where the scales of the nodes differ by many decad
 The dual Newton method of :mod:`kgl.solvers.graph_step` reads weights off differences of
 potentials, :math:`2 w_{ij} = u_i + u_j - c_{ij}`. Beside a potential that is many decades larger
 such a difference is rounding. Here weights, potentials and slacks are unknowns of their own, so
-that each is known to a relative precision of its own. With :math:`v_i = \beta / d_i` the
+that each has its own relative precision. With :math:`v_i = \beta / d_i` the
 conditions of
 
 .. math:: \min_{w \ge 0} \sum_{i<j} Z_{ij} w_{ij} + \psi \|W\|_F^2 - \beta \sum_i \log d_i

@@ -1,4 +1,4 @@
-"""The log-degree graph step: Newton in units of its own, a certificate, and a second solver.
+"""The log-degree graph step: Newton in scaled units, a certificate, and a second solver.
 
 The problem and its dual are those of :mod:`kgl.solvers.graph_step`. It is solved in units of its
 own, so its certificate is worked out afterwards from the weights, for the problem that was asked.
@@ -105,7 +105,7 @@ def _log_degree_certificate(weights: Array, Z: Array, psi: Array, barrier: float
 
     From the weights alone, in the units of ``Z``: nothing of the solver's scaling, potentials or
     stopping rule enters. An edge must satisfy :math:`Z + 4 \psi w = v_i + v_j`, a missing one
-    :math:`Z \ge v_i + v_j`, with :math:`v = \beta / d`; each pair is judged in units of its own
+    :math:`Z \ge v_i + v_j`, with :math:`v = \beta / d`; each pair is judged in its own units
     ends, as in :func:`kgl.problem.kkt_residual`.
     """
     residual = np.empty(len(weights))

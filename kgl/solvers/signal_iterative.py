@@ -86,7 +86,7 @@ class ResidualStep(SpectralBase):
     r"""Sparsely observed data, kernel over the observations: conjugate gradients on residuals.
 
     The system :math:`(I + M \Sigma M)\, \alpha = M y` has one unknown per observed entry. It is
-    written in a basis of its own for every node, the eigenvectors :math:`V_j` of :math:`K_z`
+    written in a separate basis for every node, the eigenvectors :math:`V_j` of :math:`K_z`
     restricted to the rows in which node j is observed, found once per data set. With
     :math:`E_j = V_j^\top Q_z \sqrt{z}` (restricted to the same rows) and nodes coupled by C,
 
