@@ -100,14 +100,6 @@ def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "t.parquet"), TABLE, check_exact=True)
 
 
-def test_csv_is_for_reading(tmp_path: Path) -> None:
-    save_csv(tmp_path / "t.csv", TABLE)
-    lines = (tmp_path / "t.csv").read_bytes().decode().split("\n")
-    assert lines[0] == "model,replicate,lam,at_edge,value"
-    assert lines[1] == "kgl,0,0.1,,0.333333"
-    assert "\r" not in "".join(lines)
-
-
 def test_the_same_content_has_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("one", "another"):
         save_arrays(tmp_path / folder / "a.npz", ARRAYS, SETTINGS)
@@ -116,6 +108,8 @@ def test_the_same_content_has_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a.npz", "t.parquet", "t.csv"):
         first, second = tmp_path / "one" / name, tmp_path / "another" / name
         assert first.read_bytes() == second.read_bytes()
+    lines = (tmp_path / "one/t.csv").read_bytes().decode().split("\n")
+    assert lines[:2] == ["model,replicate,lam,at_edge,value", "kgl,0,0.1,,0.333333"]
     # the archive has a field for times
     with zipfile.ZipFile(tmp_path / "one" / "a.npz") as archive:
         assert {info.date_time[0] for info in archive.infolist()} == {1980}

@@ -70,8 +70,6 @@ def test_a_collection_of_synthetic_studies_has_a_tracked_report_only_as_the_pape
     }
     assert "figures/claims.csv" in publish.published(plan)
     assert "figures/facts.csv" not in publish.published(plan)  # no real data
-    other = Plan("paper", "mine", ("seed=1",), {"fig12": study}, True)
-    assert publish.published(other) == {}
 
 
 def test_claims_are_judged_by_the_tables_of_a_collection(paper: Plan) -> None:
