@@ -63,12 +63,6 @@ def refusal(overrides: list[str], settings: dict[str, Any] | None = None) -> str
     return str(caught.value)
 
 
-def test_the_groups_are_the_directories_and_the_options_their_files() -> None:
-    assert sorted(GROUPS) == sorted({path.parent.name for path in FILES})
-    for group in GROUPS:
-        assert options(group) == of(group) != []
-
-
 @pytest.mark.parametrize("k", range(max(len(of(group)) for group in GROUPS if group != "study")))
 def test_options_and_overrides_compose_as_hydra_composes_them(k: int) -> None:
     given = [f"{group}={of(group)[k % len(of(group))]}" for group in GROUPS if group != "study"]

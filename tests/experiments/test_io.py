@@ -132,7 +132,7 @@ def test_files_that_are_not_whole_are_refused_by_name(kind: str, tmp_path: Path)
         assert str(path) in str(caught.value)
 
 
-def test_arrays_of_others_are_refused(tmp_path: Path) -> None:
+def test_files_of_others_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", sse=np.ones(2))
     with pytest.raises(ValueError, match="not a file of this workflow"):
         load_arrays(tmp_path / "a.npz")
@@ -142,13 +142,9 @@ def test_arrays_of_others_are_refused(tmp_path: Path) -> None:
         load_arrays(tmp_path / "b.npz")
     with pytest.raises(FileNotFoundError):
         load_arrays(tmp_path / "c.npz")
-
-
-def test_tables_of_others_are_refused(tmp_path: Path) -> None:
     TABLE.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(ValueError, match="no provenance") as caught:
+    with pytest.raises(ValueError, match=r"t\.parquet.* no provenance"):
         load_table(tmp_path / "t.parquet")
-    assert str(tmp_path / "t.parquet") in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["table", "arrays"])

@@ -32,7 +32,6 @@ sweep:
 metrics: [aps]
 caption: small
 """
-#: Models that the sweep does not change.
 ONCE = "once:\n  independent: [gl2step]\n  dependent: [kglo, kglagnostic]\n"
 MANY = """
 title: many
@@ -210,14 +209,10 @@ def test_settings_of_the_protocol_reach_the_fit_and_the_score(paper: Plan) -> No
     swept = [c for c in paper.studies["precision"].cells if c.labels["graph"] == "sbm"]
     assert [c.fit["decimals"] for c in swept if c.model == "kgl"] == [15, 8, 7, 6, 5, 4, 3]
     assert all(("solver" in c.fit["options"]) == (c.model != "kgl") for c in swept)
-    given = [
-        "protocol=unit_variance",
-        "protocol.fit.decimals=0",
-        "protocol.fit.backend_settings=own",
-    ]
+    given = ["protocol=unit_variance", "protocol.fit.decimals=0"]
     (cell,) = make_plan("fig13", given).cells.values()
     assert cell.data["graph"]["unit_variance"] is True
-    assert (cell.fit["decimals"], cell.fit["fit"]["backend_settings"]) == (0, "own")
+    assert cell.fit["decimals"] == 0
 
 
 def test_overrides_go_to_a_directory_of_their_own() -> None:
@@ -241,9 +236,7 @@ def test_overrides_reach_the_cells_and_the_caption() -> None:
     assert (cell.data["replicates"], cell.data["graph"]["alpha"]) == (3, 50)
     assert (cell.data["data"]["noise"], len(cell.fit["grid"]["lam"])) == (0.5, 2)
     caption = plan.studies["fig13"].caption
-    assert all(
-        t in caption for t in ("3 replicates", "m = 20", "n = 100", "alpha = 50", "16 points")
-    )
+    assert all(t in caption for t in ("3 replicates", "m = 20", "alpha = 50", "16 points"))
     assert "\n" not in caption
 
 
@@ -418,7 +411,6 @@ def test_specifications_that_mean_nothing_are_refused(old, new, texts, conf):
     assert all(text in message for text in texts)
 
 
-#: Made once: a MATLAB file has the time in it.
 MADE_UP = {"swiss": swiss_files(), "sushi": sushi_files()}
 
 
