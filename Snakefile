@@ -19,7 +19,7 @@ min_version("9.0")
 sys.path.insert(0, workflow.basedir)
 
 from experiments import publish
-from experiments.dependencies import fingerprint, fit_sources, sources
+from experiments.dependencies import data_sources, fingerprint, fit_sources, sources
 from experiments.io import only_run
 from experiments.lookup import importable_by_jobs
 from experiments.plan import plan_of_config
@@ -98,7 +98,7 @@ rule data:
         f"{OUT}/benchmarks/data/{{dataset}}.tsv"
     params:
         spec=lambda w: PLAN.datasets[w.dataset],
-        code=lambda w: fingerprint(sources("data", PLAN.datasets[w.dataset]["make"])),
+        code=lambda w: fingerprint(data_sources(PLAN.datasets[w.dataset])),
     script:
         "experiments/scripts/data.py"
 
@@ -147,7 +147,7 @@ rule specification:
         f"{OUT}/benchmarks/specifications/{{study}}/{{specification}}.tsv"
     params:
         spec=lambda w: PLAN.specifications[f"{w.study}/{w.specification}"],
-        code=fingerprint(sources("specification", *{d["make"] for d in PLAN.datasets.values()})),
+        code=fingerprint(sources("specification")),
     script:
         "experiments/scripts/specification.py"
 
@@ -222,6 +222,7 @@ rule claims:
     params:
         tables=CLAIMS,
         simulated=publish.simulated(PLAN),
+        looks=[publish.looks(PLAN, study) for study in PLAN.studies],
         code=fingerprint(sources("claims")),
     script:
         "experiments/scripts/claims.py"

@@ -171,22 +171,34 @@ class Composed:
         return f"conf/{group}/{choice}.yaml" if choice else "conf/config.yaml"
 
 
-def _set(values: Any, key: str, value: Any) -> None:
+def _parent(values: Any, key: str) -> tuple[Any, str]:
+    """Return the dictionary that holds a key, and the key's last part."""
     *parents, name = key.split(".")
     for parent in parents:
         values = values.setdefault(parent, {})
-    values[name] = value
+        if not isinstance(values, dict):
+            raise ConfigError(f"override of {key!r}: {parent!r} has no keys below it")
+    return values, name
+
+
+def _set(values: Any, key: str, value: Any) -> None:
+    place, name = _parent(values, key)
+    place[name] = value
 
 
 def _apply(plain: dict[str, Any], text: str) -> None:
     """Apply one override of a key, as Hydra would."""
     override, key, known = _parse(text), override_key(text), leaves(plain)
-    if override.is_delete() or override.is_sweep_override():
-        raise ConfigError(f"override {text!r}: write key=value; lists need brackets, as in [1, 2]")
+    if override.is_sweep_override():
+        raise ConfigError(f"override {text!r}: one value only; lists need brackets, as in [1, 2]")
     inside = any(leaf == key or leaf.startswith(f"{key}.") for leaf in known)
-    if not inside and not override.is_add():
+    if not (inside or override.is_add() or override.is_force_add()):
         raise ConfigError(_unknown(key, known))
-    _set(plain, key, override.value())
+    if override.is_delete():
+        place, name = _parent(plain, key)
+        del place[name]
+    else:
+        _set(plain, key, override.value())
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any
 from experiments.io import digest
 from experiments.lookup import ROOT, conf_dir
 
-__all__ = ["fingerprint", "fit_sources", "module_file", "sources"]
+__all__ = ["data_sources", "fingerprint", "fit_sources", "module_file", "sources"]
 
 _OWN = ("kgl", "experiments")
 #: What scripts load only while they run.
@@ -22,8 +22,8 @@ _LATER = {
 
 
 def _roots() -> tuple[Path, ...]:
-    # a configuration elsewhere (KGL_CONF) names functions of this repository too
-    return tuple(dict.fromkeys((conf_dir().parent, ROOT)))
+    # functions that a configuration elsewhere (KGL_CONF) names may lie beside it
+    return tuple(dict.fromkeys((ROOT, conf_dir().parent)))
 
 
 def module_file(module: str) -> Path | None:
@@ -65,11 +65,10 @@ def _closure(files: frozenset[Path]) -> list[str]:
     while todo:
         seen |= todo
         todo = {found for file in todo for found in _imported(file)} - seen
-    for root in reversed(_roots()):
-        names = [path.relative_to(root).as_posix() for path in seen if path.is_relative_to(root)]
-        if len(names) == len(seen):
-            return sorted(names)
-    return sorted(str(path) for path in seen)
+    return sorted(
+        path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
+        for path in seen
+    )
 
 
 def sources(*names: str) -> list[str]:
@@ -93,6 +92,11 @@ def sources(*names: str) -> list[str]:
         if file is not None:
             found.add(file)
     return _closure(frozenset(found))
+
+
+def data_sources(spec: Mapping[str, Any]) -> list[str]:
+    """Return the files that a dataset depends on, its family of graphs among them."""
+    return sources("data", spec["make"], *[f for f in (spec["graph"]["family"],) if "." in f])
 
 
 def fit_sources(spec: Mapping[str, Any]) -> list[str]:

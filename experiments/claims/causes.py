@@ -86,7 +86,7 @@ CAUSES: dict[str, Cause] = {
         ),
     ),
     "N5": Cause(
-        "K_z makes KGL worse at using K_x",
+        "K_z weakens what KGL draws from K_x",
         "The error of KGL is low, but its precision is not high: KGL finds the graph in K_x rather "
         "than in the signals, and an observation kernel makes it worse at that. With K_z = I it "
         "scores higher.",
@@ -116,7 +116,7 @@ CAUSES: dict[str, Cause] = {
         _VARIANCE,
     ),
     "N8": Cause(
-        "K_x is as informative about BA graphs",
+        "K_x is as informative about BA as about SBM and ER",
         "K_x is as informative about a BA graph as about the others: KGL-N is slightly worse "
         "there, for KGL the difference is within its interval. KGL-O is not ahead of KGL-Agnostic "
         "where noise hides the signals (N6).",
@@ -152,7 +152,7 @@ CAUSES: dict[str, Cause] = {
     ),
     "M6": Cause(
         "100 dependent observations are too few",
-        "Without K_x, a hundred dependent observations carry as much as a few independent ones: KGL-O "
+        "Without K_x, a hundred dependent observations equal far fewer independent ones: KGL-O "
         "reaches about 0.5 with nothing missing and falls below it as entries go missing.",
         ("n300", *_VARIANCE),
         (_aps("APS of KGL-O (SBM), nothing missing", "fig3", model="kglo", **_FIRST),),
@@ -177,7 +177,7 @@ CAUSES: dict[str, Cause] = {
         ("unit-variance", "n300", "literal-bandwidth"),
     ),
     "S1": Cause(
-        "100 dependent observations count for fewer",
+        "100 dependent observations equal far fewer independent ones",
         "With a time kernel of the median distance, a hundred observations count for far fewer "
         "independent ones, and KGL stays below 0.8. As many independent observations, or KGL-N on "
         "these, reach it.",

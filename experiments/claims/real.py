@@ -110,7 +110,7 @@ def _u3(facts: Mapping[str, float]) -> list[Criterion]:
     for group, size in (
         ("red-meat", 7), ("clam", 6), ("blue-skinned", 8), ("vegetable", 6), ("roe", 5),
     ):  # fmt: skip
-        criteria.append(near(f"{size} of them are {group}", facts[f"items: {group}"], size, 0))
+        criteria.append(near(f"{size} of them are {group}", facts[f"items_{group}"], size, 0))
     share = facts["sparsity"]
     criteria.append(
         near("the average sparsity is 74 %, up to a percentage point", share, 0.74, 0.01)

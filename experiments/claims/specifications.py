@@ -192,5 +192,5 @@ def _real(tables: Tables) -> Iterator[Specification]:
         facts = tables[f"{FACTS}-sushi"]
         known = None
         if facts is not None:
-            known = dict(zip(facts["quantity"], facts["value"], strict=True))
+            known = dict(zip(facts["key"], facts["value"], strict=True))
         yield Specification(_FILES, True, known, SUSHI[2:])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.registry import CV, Verdict, family_label, name_of
+from experiments.registry import CV, STANDIN, Verdict, family_label, name_of
 from experiments.report.informativeness import retained
 from experiments.report.load import Gallery
 
@@ -26,8 +26,8 @@ BANDWIDTHS = {
 }
 #: Real side information and what it is informative about.
 _SIDES = {
-    "swiss": "altitude is about the Swiss graph",
-    "sushi": "six attributes are about the groups of sushi",
+    "swiss": "altitude is about the Swiss graph (itself learned from temperatures)",
+    "sushi": "the six attributes are about the groups of sushi",
 }
 
 
@@ -55,12 +55,13 @@ def _leak(gallery: Gallery) -> Finding | None:
     noise, data = (_means(aps[aps["data"] == kind]) for kind in ("pure_noise", "independent"))
     if not {"kgln", "gl", "kernel"} <= set(noise):
         return None
-    paper = f" (on the paper's data {data['kgln']:.2f})" if "kgln" in data else ""
+    paper = f", on the paper's data {data['kgln']:.2f}" if "kgln" in data else ""
     return Finding(
         "leak",
         "K_x is made from the graph to be learned.",
         f"On pure noise, which holds no graph, KGL-N has an APS of {noise['kgln']:.2f}{paper}. "
-        f"K_x alone, without any signal, has {noise['kernel']:.2f}; GL has {noise['gl']:.2f}.",
+        f"K_x used as the graph, without any signal, has {noise['kernel']:.2f}. GL has "
+        f"{noise['gl']:.2f} on pure noise, about what guessing gives.",
     )
 
 
@@ -72,15 +73,15 @@ def _gain(gallery: Gallery) -> Finding | None:
         if gains is not None:
             least = gains.iloc[int(gains["gain"].argmin())]
             parts.append(
-                f"{gains['gain'].mean():+.2f} on average over {over} (least "
-                f"{least['gain']:+.2f}: {family_label(least['graph'])} at {least['level']:g})"
+                f"{gains['gain'].mean():.2f} on average over {over} (smallest gain "
+                f"{least['gain']:.2f}: {family_label(least['graph'])} at {least['level']:g})"
             )
     if not parts:
         return None
     return Finding(
         "gain",
         "KGL-N against GL.",
-        f"On independent data KGL-N differs from GL in APS by {' and by '.join(parts)}.",
+        f"On independent data the APS of KGL-N exceeds that of GL by {' and by '.join(parts)}.",
     )
 
 
@@ -96,13 +97,13 @@ def _side_information(gallery: Gallery) -> Finding | None:
             percent = f"{sum(own) / len(own):.0%}".replace("%", " %")
             shares.append(f"{percent} ({name_of(data)})")
         if shares:
-            parts.append(f"as informative as {about}: {' and '.join(shares)}")
+            parts.append(f"With one as informative as {about} it retains {' and '.join(shares)}.")
     if not parts:
         return None
     return Finding(
         "side_information",
         "With side information as informative as in the real data.",
-        f"Retained share of the gain of KGL-N over GL in APS, with a K_x {'; '.join(parts)}.",
+        "With a degraded K_x KGL-N retains a share of its gain over GL in APS. " + " ".join(parts),
     )
 
 
@@ -113,8 +114,8 @@ def _cross_validation(gallery: Gallery) -> Finding | None:
     tuned, oracle = (_gains(gallery, studies, selected_by=by) for by in (CV, "aps"))
     if tuned is not None and oracle is not None:
         sentences.append(
-            f"KGL-N differs from GL in APS by {tuned['gain'].mean():+.2f} (oracle-tuned on the "
-            f"same fits: {oracle['gain'].mean():+.2f})."
+            f"The APS of KGL-N exceeds that of GL by {tuned['gain'].mean():.2f} (oracle-tuned on "
+            f"the same fits: {oracle['gain'].mean():.2f})."
         )
     by = {one.claim.id: one for one in gallery.defaults}
     by |= {one.claim.id: one for one in gallery.judged if one.specification == "cv_fits_oracle"}
@@ -126,7 +127,7 @@ def _cross_validation(gallery: Gallery) -> Finding | None:
         )
         sentences.append(
             f"Of {len(asked)} claims that can be judged so, {now} {_is(now)} reproduced; "
-            f"oracle-tuned, {was}."
+            f"oracle-tuned on the same fits (fewer levels, one density), {was}."
         )
     if not sentences:
         return None
@@ -153,9 +154,9 @@ def _specifications(gallery: Gallery) -> Finding | None:
     return Finding(
         "specifications",
         "Details that the paper does not state.",
-        f"Over {len(total)} specifications of them, run at reduced size, {total.min()} to "
-        f"{total.max()} of the {len(always)} claims that can be judged there are reproduced: "
-        f"{always.sum()} under all, {never.sum()} under none.",
+        f"We tried {len(total)} specifications of them at reduced size, where {len(always)} claims "
+        f"can be judged. Each reproduces {total.min()} to {total.max()} of these; "
+        f"{always.sum()} are reproduced under every specification, {never.sum()} under none.",
     )
 
 
@@ -172,8 +173,7 @@ def _two_counts(gallery: Gallery) -> Finding | None:
     held = int(small["ok"].sum())
     return Finding(
         "two_counts",
-        f"{len(full)} of {len(gallery.defaults)} and {held} of {len(claims)} count different "
-        "claims.",
+        f"Why {len(full)} of {len(gallery.defaults)} above, and {held} of {len(claims)} here.",
         f"The {len(gallery.defaults)} claims are judged in the full run. Specifications are run at "
         f"reduced size (fewer replicates, levels and grid points), where {len(claims)} of them can "
         f"be judged; {', '.join(others) or 'none'} cannot. Of these {len(claims)}, {same} are "
@@ -184,9 +184,8 @@ def _two_counts(gallery: Gallery) -> Finding | None:
 def default_specification(gallery: Gallery) -> str:
     """Describe the default specification: the details that the paper does not state."""
     intro = (
-        "Details that the paper does not state are set so that the twelve values of APS that it "
-        "prints (claim H1) come out near, as far as its text allows, and never by the claims that "
-        "then hold."
+        "Details that the paper does not state were chosen to bring the twelve values of APS that "
+        "it prints (claim H1) near, within what its text allows. The verdicts played no part."
     )
     protocol: dict[str, Any] = gallery.provenance.get("run", {}).get("protocol")
     if not protocol:
@@ -217,7 +216,7 @@ def notice(gallery: Gallery) -> str:
         return ""
     listed = ", ".join(gallery.simulated)
     return (
-        f"SIMULATED STAND-IN: {listed} {_is(len(gallery.simulated))} made from simulated data in "
+        f"{STANDIN}: {listed} {_is(len(gallery.simulated))} made from simulated data in "
         "place of real ones and show nothing about those data."
     )
 

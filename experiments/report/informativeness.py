@@ -26,8 +26,8 @@ __all__ = ["SETS", "Retained", "retained", "table"]
 SETS = {"swiss": "altitude (Swiss stations)", "sushi": "six attributes (sushi)"}
 #: An estimate and the ends of its interval.
 ENDS = ("mean", "low", "high")
-#: Names of the facts, as experiments.datasets.real writes them.
-APS, SHARE = "K_x alone: APS", "K_x alone: share of true pairs"
+#: Keys of the facts, as experiments.datasets.real writes them.
+APS, SHARE = "kx_aps", "kx_share"
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Retained:
 def retained(gallery: Gallery) -> list[Retained]:
     """Read off what is retained, for each real data set, family and kind of data."""
     degraded = gallery.table("control_kx", "graph", "data", "level", "model", "metric", *ENDS)
-    facts = gallery.table("facts", "files", "source", "quantity", "value")
+    facts = gallery.table("facts", "files", "source", "key", "value")
     if degraded is None or facts is None:
         return []
-    known = facts[facts["source"] == "real"].set_index(["files", "quantity"])["value"]
+    known = facts[facts["source"] == "real"].set_index(["files", "key"])["value"]
     found = []
     for files in SETS:
         if (files, APS) not in known.index:

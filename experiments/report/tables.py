@@ -77,7 +77,10 @@ def span(value: float, low: float, high: float) -> str:
     """
     if isnan(low) or isnan(high) or low == high:
         return number(value)
-    return f"{number(value)} [{number(low)}, {number(high)}]"
+    # one notation for all three, also where an end is near zero
+    small = 0.001 <= max(abs(value), abs(low), abs(high)) < 10
+    write = "{:.3f}".format if small else number
+    return f"{write(value)} [{write(low)}, {write(high)}]"
 
 
 def label(value: Any) -> str:

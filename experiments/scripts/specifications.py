@@ -3,6 +3,7 @@
 import pandas as pd
 
 from experiments.io import distinct, load_table, logged, save_table, state_of
+from experiments.registry import Verdict
 
 specifications = snakemake.params.specifications
 with logged(snakemake.log[0]) as report:
@@ -12,7 +13,7 @@ with logged(snakemake.log[0]) as report:
         known = {"specification": name, "setting": about["setting"], "change": about["change"]}
         base = about.get("base", next(iter(specifications)))
         parts.append(table.assign(**known, default=not about["overrides"], base=base))
-        report(f"{name}: {(table['verdict'] == 'reproduced').sum()} reproduced")
+        report(f"{name}: {(table['verdict'] == Verdict.REPRODUCED).sum()} reproduced")
     table = pd.concat(parts, ignore_index=True)
     first = ["specification", "setting", "change", "default", "base"]
     made_by = distinct([state_of(record) for _, record in loaded])
