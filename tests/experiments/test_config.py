@@ -170,7 +170,8 @@ def test_no_part_of_a_configuration_takes_unknown_keys_but_those_that_are_open()
         (["replicates"], ["'replicates'", "key=value"]),
         (["data.noise=[1"], ["data.noise=[1"]),
         (["=3"], ["valid: "]),
-        (["~data.noise"], ["~data.noise", "key=value"]),
+        (["~data.noise"], ["override '~data.noise'", "lacks the key 'noise'"]),
+        (["+data.noise.x=1"], ["'data.noise.x'", "no keys below"]),
         (["data.noise=1,2"], ["data.noise=1,2", "[1, 2]"]),
         # references
         (["data.noise=${nosuch}"], ["override 'data.noise=${nosuch}'", "data.noise"]),
@@ -180,6 +181,11 @@ def test_no_part_of_a_configuration_takes_unknown_keys_but_those_that_are_open()
 def test_overrides_are_refused_by_name_with_a_remedy(overrides, texts):
     message = refusal(overrides)
     assert all(text in message for text in texts)
+
+
+def test_keys_can_be_added_and_deleted():
+    texts = ["study=fig2", "~study.models.independent", "+study.models.sushi=[kgl]"]
+    assert list(compose(texts).values()["study"]["models"]) == ["dependent", "sushi"]
 
 
 @pytest.mark.parametrize(
