@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from experiments.cells import Cell, DataSpec, Study, read_study
-from experiments.config import GROUPS, compose, last_of_each, option, options, override_key
+from experiments.config import GROUPS, compose, last_of_each, option, override_key
 from experiments.dependencies import module_file
 from experiments.io import digest
 from experiments.lookup import ConfigError, conf_dir, resolve, suggest
@@ -203,7 +203,7 @@ def _directory(study: str, top: dict[str, Any], given: tuple[str, ...], run: Any
                 f"run = {run!r} goes with overrides; without them the run is {base!r}"
             )
         return base
-    if run in (*options("study"), "one-off"):
+    if run in ("paper", "smoke", "reduced", "one-off"):
         raise ConfigError(f"run = {run!r} is the name of other results; use another name")
     if run is not None and not re.fullmatch(r"\w[\w-]*", run):
         raise ConfigError(

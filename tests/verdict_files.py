@@ -158,9 +158,9 @@ def facts(source: str = "real") -> pd.DataFrame:
     """Real K_x: of informativeness 0.5 for swiss, 0.375 for sushi."""
     known = {"swiss": (0.65, 0.3), "sushi": (0.5, 0.2)}
     rows = [
-        {"files": files, "source": source, "quantity": f"K_x alone: {what}", "value": value}
+        {"files": files, "source": source, "key": key, "quantity": key, "value": value}
         for files, pair in known.items()
-        for what, value in zip(("APS", "share of true pairs"), pair, strict=True)
+        for key, value in zip(("kx_aps", "kx_share"), pair, strict=True)
     ]
     return pd.DataFrame(rows)
 

@@ -73,15 +73,15 @@ def _gain(gallery: Gallery) -> Finding | None:
         if gains is not None:
             least = gains.iloc[int(gains["gain"].argmin())]
             parts.append(
-                f"{gains['gain'].mean():.2f} on average over {over} (smallest gain "
-                f"{least['gain']:.2f}: {family_label(least['graph'])} at {least['level']:g})"
+                f"{gains['gain'].mean():+.2f} on average over {over} (smallest "
+                f"{least['gain']:+.2f}: {family_label(least['graph'])} at {least['level']:g})"
             )
     if not parts:
         return None
     return Finding(
         "gain",
         "KGL-N against GL.",
-        f"On independent data the APS of KGL-N exceeds that of GL by {' and by '.join(parts)}.",
+        f"On independent data the APS of KGL-N less that of GL is {' and '.join(parts)}.",
     )
 
 
@@ -114,8 +114,8 @@ def _cross_validation(gallery: Gallery) -> Finding | None:
     tuned, oracle = (_gains(gallery, studies, selected_by=by) for by in (CV, "aps"))
     if tuned is not None and oracle is not None:
         sentences.append(
-            f"The APS of KGL-N exceeds that of GL by {tuned['gain'].mean():.2f} (oracle-tuned on "
-            f"the same fits: {oracle['gain'].mean():.2f})."
+            f"The APS of KGL-N less that of GL is {tuned['gain'].mean():+.2f} (oracle-tuned on the "
+            f"same fits: {oracle['gain'].mean():+.2f})."
         )
     by = {one.claim.id: one for one in gallery.defaults}
     by |= {one.claim.id: one for one in gallery.judged if one.specification == "cv_fits_oracle"}

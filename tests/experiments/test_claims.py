@@ -83,8 +83,8 @@ SUSHI_WORLD: World = {
     ("nmi", "gl"): lambda n: 0.35 + n / 1000,
     ("nmi", "kernel"): lambda n: 0.34 - float(LUCK.mean()),
 }
-FACTS = {"items": 32.0, "items: red-meat": 7.0, "items: clam": 6.0, "items: blue-skinned": 8.0}
-FACTS |= {"items: vegetable": 6.0, "items: roe": 5.0, "sparsity": 0.7459}
+FACTS = {"items": 32.0, "items_red-meat": 7.0, "items_clam": 6.0, "items_blue-skinned": 8.0}
+FACTS |= {"items_vegetable": 6.0, "items_roe": 5.0, "sparsity": 0.7459}
 
 
 def good(name: str) -> Any:
@@ -417,7 +417,7 @@ def all_tables() -> dict[str, Any]:
         "swiss_cut": table_of(SWISS_WORLD, RATES),
         "fig7": table_of(SUSHI_WORLD, NUMBERS, ("sushi",)),
         "sushi_specifications": table_of(SUSHI_WORLD, NUMBERS, ("sushi", "sushi_literal")),
-        "facts-sushi": pd.DataFrame({"quantity": list(FACTS), "value": list(FACTS.values())}),
+        "facts-sushi": pd.DataFrame({"key": list(FACTS), "value": list(FACTS.values())}),
     }
 
 

@@ -105,7 +105,7 @@ NUMBERS = {
     # N1 is reproduced in the figure, but not oracle-tuned on these fits
     "cross_validation": "+0.10 +0.30 4 3 1",
     # the two in a smaller size, which reproduce nothing, are not among them
-    "specifications": "2 1 2 3 1 1",
+    "specifications": "2 3 1 2 1 1",
     "two_counts": "5 3 3 1 1",
 }
 
@@ -117,7 +117,7 @@ def test_findings_are_computed_from_the_tables(directory):
         text = re.sub(r"\b[A-Z]\d\b", "", found[name].replace(name_of("custom_kernel"), ""))
         assert re.findall(r"[+-]?\b\d+(?:\.\d+)?", text) == numbers.split(), found[name]
     (two,) = [one for one in findings(load(directory)) if one.id == "two_counts"]
-    assert two.lead == "2 of 5 and 1 of 3 count different claims."
+    assert two.lead == "Why 2 of 5 above, and 1 of 3 here."
     assert "A3, W1 cannot" in two.text
 
 
@@ -139,9 +139,9 @@ def test_a_finding_without_its_table_is_left_out(directory, gone, lost):
 def test_a_loss_has_its_sign_and_the_least_gain_its_place(directory):
     for study in ("fig2", "fig3"):
         put(directory, study, curves(study, -0.2))
-    assert "by -0.20 on average over noise levels" in told(directory)["gain"]
+    assert "is -0.20 on average over noise levels" in told(directory)["gain"]
     put(directory, "fig8", curves("fig8", -0.5).assign(graph="er", level=[0.3, 0.3, 0.7, 0.7]))
-    assert "(least -0.50: ER at 0.3)" in told(directory)["gain"]
+    assert "(smallest -0.50: ER at 0.3)" in told(directory)["gain"]
 
 
 def test_cross_validation_is_compared_with_the_oracle_on_the_same_fits(directory):
@@ -150,10 +150,10 @@ def test_cross_validation_is_compared_with_the_oracle_on_the_same_fits(directory
     put(directory, "cv_noise", *low)
     more = [curves("cv_missing", lift, selected_by=by) for by, lift in ((CV, -0.3), ("aps", 0.4))]
     put(directory, "cv_missing", *more)
-    assert "by -0.10 (oracle-tuned on the same fits: +0.30)" in told(directory)["cross_validation"]
+    assert "is -0.10 (oracle-tuned on the same fits: +0.30)" in told(directory)["cross_validation"]
     # without those fits, with the figures
     put(directory, "claims", claims()[lambda rows: rows["specification"] != SAME])
-    assert told(directory)["cross_validation"].endswith("3 are reproduced; oracle-tuned, 2.")
+    assert told(directory)["cross_validation"].endswith(", 2.")
 
 
 def test_specifications_of_another_size_and_claims_not_evaluated_do_not_count(directory):
@@ -386,15 +386,19 @@ def test_the_tracked_files_are_what_figures_give():
 
 
 def test_it_can_be_rendered_again_by_one_command(directory, tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text(f"{START}\n{END}\n", encoding="utf-8")
+    tracked = [ROOT / "REPLICATION.md", ROOT / "README.md"]
+    before = [path.read_bytes() for path in tracked]
     out = [tmp_path / "R.md", tmp_path / "page.html"]
-    command = [sys.executable, "-m", "experiments.report", str(directory), "--text", str(out[0])]
-    command += ["--readme", str(readme), "--page", str(out[1])]
+    command = [sys.executable, "-m", "experiments.report", str(directory)]
+    # files of another run never replace what is tracked
+    refused = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert refused.returncode == 2
+    assert "--text" in refused.stderr
+    command += ["--text", str(out[0]), "--page", str(out[1])]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    assert [path.read_bytes() for path in tracked] == before
     report = gather(load(sorted(directory.iterdir(), reverse=True)))  # files one by one
     assert [p.read_text(encoding="utf-8") for p in out] == [markdown(report), page(report)]
-    assert block(report).strip() in readme.read_text(encoding="utf-8")
 
 
 def git(where, *words):
@@ -448,7 +452,7 @@ def test_a_long_table_is_cut_to_one_metric_and_then_to_means():
     assert len(compact(long).rows) == 4
     one = compact(long, most=2)
     assert one.header == ("noise", "GL", "KGL-N")
-    assert one.rows[0] == ("0", "0.400 [0.200, 0.600]", "0.800 [0.600, 1]")
+    assert one.rows[0] == ("0", "0.400 [0.200, 0.600]", "0.800 [0.600, 1.000]")
     assert "means over all levels" in compact(long, most=1).note
     # levels that are names have no mean
     shown = compact(degraded(), most=2)
