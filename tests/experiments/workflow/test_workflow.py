@@ -245,9 +245,7 @@ AGAIN = {"specification": SPECIFICATIONS, "specifications": MANY}
 FACTS = {f"facts-{name}" for name in PLAN.facts}
 REAL = {name for name, study in PLAN.studies.items() if study.simulated}
 SUFFIX = "-SIMULATED-STAND-IN"
-REAL_PUBLISHED = publish.published(PLAN)
-CLAIM_TABLES, REPORT = publish.claim_tables(PLAN), publish.report_files(PLAN)
-DATA = frozenset(path for path in DATA if SUFFIX in path)
+REAL_DATA = frozenset(path for path in DATA if SUFFIX in path)
 
 
 def drawn_by(*modules):
@@ -266,7 +264,6 @@ def studies_with(wanted):
     return {name for name, study in PLAN.studies.items() if any(map(wanted, study.cells))}
 
 
-REAL_DATA = frozenset(path for path in DATA if SUFFIX in path)
 ALL_FITS = {"fit": FITS, "score": EVERY, "figure": EVERY | MANY, **AGAIN}
 CONTROLLED_FITS = {
     f for f in FITS if f"{Path(f).parent}.npz".replace("/fits/", "/data/") in CONTROLLED
