@@ -35,7 +35,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_sizes_are_not_mixed(tmp_path: Path) -> None:
-    """A study of sizes against itself differs nowhere, and each size has a line of its own."""
+    """A study of sizes against itself differs nowhere, and each size has its line."""
     sizes = pd.concat([table(0.0).assign(m=m, value=lambda t, m=m: t["value"] * m) for m in (8, 9)])
     save_table(tmp_path / "a" / "tables" / "fig5.parquet", sizes, {})
     save_table(tmp_path / "b" / "tables" / "fig5.parquet", sizes, {})

@@ -125,7 +125,7 @@ def test_the_schema_is_one_and_its_metrics_are_those_of_the_registry() -> None:
 
 
 def test_no_part_of_a_configuration_takes_unknown_keys_but_those_that_are_open() -> None:
-    # a family, a source or an estimator takes options of its own; grids have any axes
+    # a family, a source or an estimator takes other options; grids have any axes
     free = {"graph.options", "model.options", "model.grid", "grid", "study.sweep", "study.models"}
     composed = compose(["study=fig4"])
     places = {key.rpartition(".")[0] for key in composed.leaves if "sweep" not in key}

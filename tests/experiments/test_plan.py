@@ -107,7 +107,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def conf(shared: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of conf/ with studies of its own."""
+    """A copy of conf/ with other studies."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv("KGL_CONF", str(shared))
     return shared
@@ -416,7 +416,7 @@ MADE_UP = {"swiss": swiss_files(), "sushi": sushi_files()}
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A directory for files of real data, which are made up and taken for the real ones."""
+    """A directory for files of real data, which are made up and used as the real ones."""
     for name, files in MADE_UP.items():
         monkeypatch.setitem(data_sets.DATA_SETS, name, described(name, files))
     monkeypatch.setenv("KGL_DATA_DIR", str(tmp_path))

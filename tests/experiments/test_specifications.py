@@ -134,7 +134,7 @@ def test_a_specification_is_compared_with_one_of_its_own_size() -> None:
     more = set(known["cvxpy"]["overrides"]) - set(known["small"]["overrides"])
     assert more == {"protocol=cvxpy", "protocol.fit.backend_settings=own"}
     assert set(known["small"]["overrides"]) < set(known["cvxpy"]["overrides"])
-    # what changes the size of a run has a base of its own
+    # what changes the size of a run has another base
     sizing = ("replicates=", "grid", "levels.")
     for name, spec in known.items():
         assert (bases[name] != first) == any(o.startswith(sizing) for o in spec["overrides"]), name
