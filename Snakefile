@@ -121,18 +121,17 @@ rule fit:
 
 rule score:
     input:
-        fits=lambda w: [f"{OUT}/fits/{cell.name}.npz" for cell in CELLS[w.study]],
+        files=lambda w: publish.scored(PLAN, w.study),
     output:
         f"{OUT}/tables/{{study}}.parquet",
     log:
         f"{OUT}/logs/score/{{study}}.log",
     benchmark:
         f"{OUT}/benchmarks/score/{{study}}.tsv"
-    wildcard_constraints:
-        study="|".join(name for name, cells in CELLS.items() if cells) or "-",
     params:
         labels=lambda w: [cell.labels for cell in CELLS[w.study]],
         score=lambda w: PLAN.studies[w.study].score,
+        specifications=lambda w: PLAN.studies[w.study].config.get("specifications"),
         code=fingerprint(sources("score")),
     script:
         "experiments/scripts/score.py"
@@ -150,25 +149,6 @@ rule specification:
         code=fingerprint(sources("specification")),
     script:
         "experiments/scripts/specification.py"
-
-
-rule specifications:
-    input:
-        files=lambda w: [
-            f"{OUT}/specifications/{key}.parquet"
-            for key in PLAN.specifications
-            if key.startswith(f"{w.study}/")
-        ],
-    output:
-        f"{OUT}/tables/{{study}}.parquet",
-    log:
-        f"{OUT}/logs/specifications/{{study}}.log",
-    wildcard_constraints:
-        study="|".join(name for name, cells in CELLS.items() if not cells) or "-",
-    params:
-        specifications=lambda w: PLAN.studies[w.study].config["specifications"],
-    script:
-        "experiments/scripts/specifications.py"
 
 
 rule figure:
@@ -266,7 +246,8 @@ rule publish:
     input:
         list(PUBLISHED.values()),
     output:
-        list(PUBLISHED),
+        # tracked files: Snakemake would delete plain outputs first, and lose them if the job fails
+        update(list(PUBLISHED)),
     log:
         f"{OUT}/logs/publish.log",
     script:
@@ -280,7 +261,7 @@ if REPORT:
             files=list(PUBLISHED),
             templates=sorted(map(str, Path("experiments/report").glob("*.[cj]*"))),
         output:
-            **REPORT,
+            **{name: update(path) for name, path in REPORT.items()},
         log:
             f"{OUT}/logs/verdict.log",
         params:

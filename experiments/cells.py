@@ -113,7 +113,9 @@ class Study:
 
     @property
     def score(self) -> dict[str, Any]:
-        """How grid points are selected and scored."""
+        """How grid points are selected and scored; nothing where there are no cells."""
+        if not self.cells:
+            return {}
         protocol = self.settings["protocol"]
         points = bool(self.config.get("points"))
         return {**protocol["score"], "folds": protocol["fit"]["folds"], "points": points}

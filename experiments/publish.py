@@ -12,7 +12,7 @@ from experiments.registry import model
 
 __all__ = [
     "EXAMPLE", "arrays", "benchmarks", "captions", "claim_tables", "drawn", "looks", "published",
-    "record", "report_files", "simulated",
+    "record", "report_files", "scored", "simulated",
 ]  # fmt: skip
 
 #: The picture of the README's example.
@@ -37,6 +37,14 @@ def simulated(plan: Plan) -> list[str]:
     """Return the studies and tables of facts that are made from simulated data."""
     facts = [f"{FACTS}-{a['files']}" for a in plan.facts.values() if a["source"] != "real"]
     return [study.name for study in plan.studies.values() if study.simulated] + facts
+
+
+def scored(plan: Plan, study: str) -> list[str]:
+    """Return the files that the table of a study is made from: fits, or specifications."""
+    found = [f"fits/{cell.name}.npz" for cell in plan.studies[study].cells]
+    keys = [key for key in plan.specifications if key.startswith(f"{study}/")]
+    found += [f"specifications/{key}.parquet" for key in keys]
+    return [f"{plan.directory}/{name}" for name in found]
 
 
 def arrays(plan: Plan, study: str, kind: str) -> list[str]:
@@ -117,5 +125,5 @@ def benchmarks(plan: Plan) -> dict[str, list[str]]:
         kind = f"fit {cell.model}, {cell.labels['data']}, {cell.labels['sweep']}"
         files.setdefault(kind, []).append(f"{root}/fit/{cell.name}.tsv")
     files["specification"] = [f"{root}/specifications/{n}.tsv" for n in plan.specifications]
-    files["score"] = [f"{root}/score/{n}.tsv" for n, s in plan.studies.items() if s.cells]
+    files["score"] = [f"{root}/score/{n}.tsv" for n in plan.studies]
     return files

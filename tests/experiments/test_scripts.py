@@ -72,9 +72,9 @@ def make_table(fits: list[Path], labels: list[dict[str, Any]], path: Path) -> Pa
     run(
         "score",
         path.with_suffix(".log"),
-        input=Named(fits=[str(fit) for fit in fits]),
+        input=Named(files=[str(fit) for fit in fits]),
         output=Named(str(path)),
-        params=SimpleNamespace(labels=labels, score=SCORE),
+        params=SimpleNamespace(labels=labels, score=SCORE, specifications=None),
         wildcards=SimpleNamespace(study="fig2"),
     )
     return path
@@ -108,7 +108,7 @@ def test_data_fit_and_table_through_files(tmp_path: Path) -> None:
     # a table names all of its fits, and the code that made them
     settings = made["settings"]
     assert (settings["study"], settings["score"]) == ("fig2", SCORE)
-    assert settings["fits"] == {
+    assert settings["files"] == {
         "er-independent/noise-0.1/gl2step": digest(record["settings"]),
         "er-independent/noise-0.2/gl2step": load_arrays(other)[1]["digest"],
     }
@@ -157,12 +157,9 @@ def test_the_verdicts_of_all_specifications_are_one_table(tmp_path: Path) -> Non
 
     def gather(name: str, files: list[str]) -> Path:
         known = {"input": Named(files=files), "output": Named(str(tmp_path / name))}
-        run(
-            "specifications",
-            tmp_path / "log",
-            **known,
-            params=SimpleNamespace(specifications=about),
-        )
+        params = SimpleNamespace(specifications=about, labels=[], score={})
+        wildcards = SimpleNamespace(study="specifications")
+        run("score", tmp_path / "log", **known, params=params, wildcards=wildcards)
         return tmp_path / name
 
     table, record = load_table(gather("all.parquet", files))
@@ -173,7 +170,7 @@ def test_the_verdicts_of_all_specifications_are_one_table(tmp_path: Path) -> Non
     # compared with the first, unless another is named
     assert table["base"].tolist() == ["default"] * 4 + ["n50"] * 2
     assert table[list(JUDGED)].equals(pd.concat(made, ignore_index=True))
-    assert record["settings"]["specifications"] == about
+    assert {Path(name).name for name in record["settings"]["files"]} == set(about)
     assert len(record["settings"]["made_by"]) == 1
     with pytest.raises(ValueError, match="zip"):
         gather("fewer.parquet", files[:2])
