@@ -48,22 +48,26 @@ def options(group: str) -> list[str]:
 
 def option(group: str, name: str) -> dict[str, Any]:
     """Return the values of one option, its parents' included, references not resolved."""
-    if name not in options(group):
-        raise ConfigError(
-            f"conf/{group}/{name}.yaml does not exist; {suggest(name, options(group))}"
-        )
-    own = _load(conf_dir() / group / f"{name}.yaml")
-    parents = own.pop("defaults", None)
-    if parents is None:
-        return own
-    merged = OmegaConf.merge(*(own if p == "_self_" else option(group, p) for p in parents))
-    found: Any = OmegaConf.to_container(merged)
+    found: dict[str, Any] = json.loads(_merged(_parts(group, name)))
     return found
 
 
-def _load(path: Path) -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(_text(path, path.stat().st_mtime_ns))
-    return values
+def _parts(group: str, name: str) -> tuple[str, ...]:
+    """Return the texts whose merge is an option: its parents and its own, in their order."""
+    path = conf_dir() / group / f"{name}.yaml"
+    if name not in (known := options(group)):
+        raise ConfigError(f"conf/{group}/{name}.yaml does not exist; {suggest(name, known)}")
+    own = _text(path, path.stat().st_mtime_ns)
+    parents = json.loads(own).get("defaults", ["_self_"])
+    return tuple(text for p in parents for text in ((own,) if p == "_self_" else _parts(group, p)))
+
+
+@cache
+def _merged(texts: tuple[str, ...]) -> str:
+    parts = [json.loads(text) for text in texts]
+    merged: Any = OmegaConf.to_container(OmegaConf.merge(*parts)) if parts[1:] else parts[0]
+    merged.pop("defaults", None)
+    return json.dumps(merged)
 
 
 @cache

@@ -85,6 +85,11 @@ def sources(*names: str) -> list[str]:
     >>> "kgl/solvers/graph_step.py" in sources("fit"), "kgl/plotting.py" in sources("fit")
     (True, False)
     """
+    return _sources(conf_dir(), names)
+
+
+@cache
+def _sources(_: Path, names: tuple[str, ...]) -> list[str]:
     found = set()
     for name in (*names, *(later for script in names for later in _LATER.get(script, ()))):
         module = name if "." in name else f"experiments.scripts.{name}"

@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,15 @@ class ConfigError(ValueError):
 
 def conf_dir() -> Path:
     """Return the directory of the configuration: ``KGL_CONF``, or ``conf/`` of the checkout."""
-    path = Path(os.environ.get("KGL_CONF") or ROOT / "conf")
+    return _checked(os.environ.get("KGL_CONF") or str(ROOT / "conf"))
+
+
+@cache
+def _checked(conf: str) -> Path:
+    path = Path(conf).resolve()
     if not (path / "config.yaml").is_file():
-        raise ConfigError(f"no config.yaml in {path}; set KGL_CONF to a copy of conf/, or unset it")
-    return path.resolve()
+        raise ConfigError(f"no config.yaml in {conf}; set KGL_CONF to a copy of conf/, or unset it")
+    return path
 
 
 def importable_by_jobs() -> None:

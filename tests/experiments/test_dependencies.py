@@ -65,8 +65,8 @@ for make, graph, data in (
     run("data", f"data {make}", "data.npz", {"spec": spec})
 for name, spec in json.loads(sys.argv[2]).items():
     run("fit", f"fit {name}", "fit.npz", {"spec": spec}, SimpleNamespace(data=work / "data.npz"))
-score = {"labels": [{}], "score": {"aps": "weights", "best": "replicate"}}
-run("score", "score", "t.parquet", score, SimpleNamespace(fits=[str(work / "fit.npz")]))
+score = {"labels": [{}], "score": {"aps": "weights", "best": "replicate"}, "specifications": None}
+run("score", "score", "t.parquet", score, SimpleNamespace(files=[str(work / "fit.npz")]))
 run("facts", "facts", "facts.parquet", {"about": {"files": "sushi", "source": "simulated"}})
 run("claims", "claims", "claims.csv", {"tables": {"fig6": ""}, "simulated": ["fig6"]})
 run("example", "example", "example.png")
