@@ -185,8 +185,9 @@ def _two_counts(gallery: Gallery) -> Finding | None:
 def default_specification(gallery: Gallery) -> str:
     """Describe the default specification: the details that the paper does not state."""
     intro = (
-        "Details that the paper does not state were chosen to bring the twelve values of APS that "
-        "it prints (claim H1) near, within what its text allows. The verdicts played no part."
+        "Alpha, the number of observations and the averaging of smoothness were chosen, within "
+        "what the text allows, to come near the twelve values of APS that it prints. So claim "
+        "H1, which is about them, is no independent test. No other claim had been judged then."
     )
     protocol: dict[str, Any] = gallery.provenance.get("run", {}).get("protocol")
     if not protocol:

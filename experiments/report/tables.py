@@ -187,7 +187,7 @@ def printed(gallery: Gallery) -> Table | None:
         rows.append((label(kind), inside, number(float(off.mean())), number(float(off.max()))))
     header = (
         "data",
-        "printed values from our 5 % to our 95 %",
+        "printed values between our 5th and 95th percentile",
         "mean distance",
         "largest distance",
     )
