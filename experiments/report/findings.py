@@ -187,7 +187,9 @@ def default_specification(gallery: Gallery) -> str:
     intro = (
         "Alpha, the number of observations and the averaging of smoothness were chosen, within "
         "what the text allows, to come near the twelve values of APS that it prints. So claim "
-        "H1, which is about them, is no independent test. No other claim had been judged then."
+        "H1, which is about them, is no independent test. The bandwidth was chosen because graphs "
+        "are hard to recover with the literal median heuristic. No other claim had been judged "
+        "then."
     )
     protocol: dict[str, Any] = gallery.provenance.get("run", {}).get("protocol")
     if not protocol:

@@ -463,7 +463,7 @@ def test_runs_are_paired_by_family_and_replicate() -> None:
         twice.of("aps", "kgl")
 
 
-# ----------------------------------------------------------------------------------------- readings
+# ----------------------------------------------------------------------------------- specifications
 
 
 def table_of(found: pd.DataFrame, study: str, *, held: bool = False) -> pd.DataFrame:
