@@ -158,7 +158,7 @@ def uneven(fits: Fits) -> Array:
 
 
 def density_error(fits: Fits) -> Array | None:
-    """Return the learned density less the true one."""
+    """Return the learned density minus the true one."""
     if "W" not in fits.ground_truth:
         return None
     return density(fits) - (edges_from_adjacency(fits.ground_truth["W"]) > 0).mean()

@@ -9,7 +9,7 @@ __all__ = ["import_optional"]
 
 
 def import_optional(name: str, extra: str, what: str) -> Any:
-    """Return a module; where it is missing, say that ``what`` needs it and name the extra."""
+    """Return a module; where it is missing, the error names ``what`` and the extra to install."""
     try:
         return import_module(name)
     except ImportError as error:

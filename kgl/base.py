@@ -172,8 +172,8 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
     def _target_edges(self, m: int) -> int:
         if self.density is not None and self.average_degree is not None:
             raise ValueError(
-                f"density = {self.density!r} and average_degree = {self.average_degree!r} are two "
-                "ways to say the same thing; give one"
+                f"density = {self.density!r} and average_degree = {self.average_degree!r} both "
+                "set the number of edges; give one"
             )
         if self.average_degree is not None:
             degree = check_hyperparameter("average_degree", self.average_degree)

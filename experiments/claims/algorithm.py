@@ -20,7 +20,7 @@ __all__ = ["ALGORITHM", "FIGURES", "operations"]
 
 #: Studies whose oracle-tuned fits of KGL are counted, besides every fit of one study.
 FIGURES = ("fig2", "fig8", "fig9", "fig3", "fig10", "fig11", "convergence")
-#: "10 iterations or less", of nearly all fits: the paper says that its results "suggest" it.
+#: "10 iterations or less", of nearly all fits: the paper writes that its results "suggest" it.
 ITERATIONS, NEARLY_ALL = 10, 0.95
 #: A rise of the objective, relative to its first value, that is rounding.
 ROUNDING = 1e-8
@@ -42,7 +42,8 @@ def _slowest(rows: pd.DataFrame) -> str:
     late = n_iter["value"].gt(ITERATIONS).groupby([n_iter[k] for k in ("lam", "rho", "psi")]).mean()
     where = dict(zip(("lam", "rho", "psi"), late.index[int(late.argmax())], strict=True))
     at = ", ".join(f"{name} = {value:g}" for name, value in where.items())
-    return f"longer in {late.max():.0%} of fits at {at}"
+    share = f"{late.max():.0%}".replace("%", " %")
+    return f"longer in {share} of fits at {at}"
 
 
 def _a1(tables: Tables) -> list[Criterion]:
@@ -57,7 +58,9 @@ def _a1(tables: Tables) -> list[Criterion]:
         n_iter = some.loc[some["metric"] == "n_iter", "value"]
         note = f"median {n_iter.median():g}, greatest {n_iter.max():g}; {_slowest(some)}"
         criteria.append(
-            inside(f"{text}: every point, {name}", _within(some), above=NEARLY_ALL, note=note)
+            inside(
+                f"{text}, at all grid points, {name}", _within(some), above=NEARLY_ALL, note=note
+            )
         )
     chosen = []
     for study in FIGURES:
@@ -68,15 +71,15 @@ def _a1(tables: Tables) -> list[Criterion]:
         rows = pd.concat(chosen)
         note = f"{(rows['metric'] == 'n_iter').sum()} fits"
         criteria.append(
-            inside(f"{text}: where APS is best", _within(rows), above=NEARLY_ALL, note=note)
+            inside(f"{text}, where APS is best", _within(rows), above=NEARLY_ALL, note=note)
         )
     return criteria
 
 
 def _by_missing(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     criteria = {
-        "nothing missing": rows[rows["missing"] == 0],
-        "some missing": rows[rows["missing"] > 0],
+        "with nothing missing": rows[rows["missing"] == 0],
+        "with some missing": rows[rows["missing"] > 0],
     }
     return {name: part for name, part in criteria.items() if len(part)}
 
@@ -86,7 +89,7 @@ def _a2(tables: Tables) -> list[Criterion]:
     criteria = []
     for name, some in _by_missing(rows).items():
         worst = some.groupby(RUNS)["value"].max()
-        text = f"the objective never rises by more than {ROUNDING:g} of its first value: {name}"
+        text = f"the objective never rises by more than {ROUNDING:g} of its first value, {name}"
         top = float(worst.max())
         note = f"greatest rise of {len(some)} fits"
         criteria.append(Criterion(text, top, top, top, top <= ROUNDING, note))

@@ -127,5 +127,5 @@ def cube(table: pd.DataFrame | None, metric: str, **fixed: Any) -> Cube:
 
 
 def spread_over(values: Array, axis: int) -> Array:
-    """Return greatest less least over an axis, relative to the mean there."""
+    """Return greatest minus least over an axis, relative to the mean there."""
     return np.asarray(np.ptp(values, axis=axis) / values.mean(axis=axis))

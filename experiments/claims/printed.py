@@ -54,7 +54,7 @@ def h1_distance(
     table : DataFrame
         Of a study with every point of its grid, such as ``fig12``.
     data : str
-        Kind of data; the paper does not say which it used.
+        Kind of data; the paper does not state which it used.
     psis : tuple of float
         Which columns of the figure.
     """
@@ -124,7 +124,7 @@ def check_printed(tables: Tables) -> list[Criterion]:
         notes.append(f"{rest:.3f} without psi = {PRINTED_PSI[-1]:g}")
     with suppress(MissingEvidence):
         notes.append(f"{h1_distance(table, 'dependent'):.3f} with dependent data")
-    # the settings were chosen among a few dozen by this very distance
+    # the default was chosen by this very distance (docs/replication.md)
     criteria = [replace(near, note="; ".join(notes))]
     with suppress(MissingEvidence):
         criteria.append(_counted(tables, PRINTED_PSI, "printed"))

@@ -95,21 +95,21 @@ def _s2(e: Evidence) -> list[Criterion]:
     ends = {m: float(np.clip(n, levels[0], levels[-1])) for m, n in found.items()}
     factors = [ends[b] / ends[a] for a, b in steps if found[a] != found[b] or 0 < found[a] < np.inf]
     least = min(factors) if len(factors) == len(steps) else np.nan
-    unknown = f"unknown for {len(steps) - len(factors)} of {len(steps)} steps; " * (
+    unknown = f"not estimable for {len(steps) - len(factors)} of {len(steps)} steps; " * (
         len(factors) < len(steps)
     )
     criteria.append(
-        Criterion(f"the n for an APS of {HIGH:g} is greater at every step of m", least, least,
+        Criterion(f"the n for an APS of {HIGH:g} grows with every step of m", least, least,
                   least, least > 1, unknown + _needs(found, levels))
     )  # fmt: skip
 
     text = (
-        f"the n for an APS of {HIGH:g} grows exponentially with m: its exponent in m is greater "
+        f"the n for an APS of {HIGH:g} grows exponentially with m, its exponent in m being greater "
         "for the largest sizes than for the smallest"
     )
     nothing = float("nan")
     if len(known) < TELLING:
-        note = f"unknown: the n is known for {len(known)} of {len(sizes)} sizes"
+        note = f"not estimable: the range tried has this n for {len(known)} of {len(sizes)} sizes"
         criteria.append(Criterion(text, nothing, nothing, nothing, False, note))
         return criteria
     size = np.array(known, dtype=float)

@@ -56,7 +56,7 @@ def draw(inputs: Inputs) -> Drawn:
 
 
 def _true_densities(rows: pd.DataFrame) -> dict[str, float]:
-    """Return the true density of each family: the learned one less its error."""
+    """Return the true density of each family: the learned one minus its error."""
     means = rows[rows["metric"].isin(["density", "density_error"])]
     table = means.pivot_table(index="graph", columns="metric", values="value")
     if set(table.columns) != {"density", "density_error"}:

@@ -188,9 +188,8 @@ def differences(old_claims: pd.DataFrame, new_claims: pd.DataFrame) -> list[str]
             lines.append(f"{name} had {len(before.criteria)} criteria, has {len(now.criteria)}")
         for was, one in zip(before.criteria, now.criteria, strict=False):
             if not (one.timed or was.timed) and _moved(was, one):
-                lines.append(
-                    f"{name}: {number(was.estimate)} was, {number(one.estimate)} is ({one.text})"
-                )
+                now_and_then = f"{number(was.estimate)} before, {number(one.estimate)} now"
+                lines.append(f"{name}: {now_and_then} ({one.text})")
     return lines
 
 

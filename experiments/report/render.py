@@ -159,15 +159,20 @@ def _panels(
 
 
 def _changed(gallery: Gallery) -> list[tuple[Judgement, str]]:
-    """Return the claims whose verdict depends on a specification, and how."""
+    """Return the claims whose verdict depends on a specification, and how.
+
+    Specifications at reduced size and those of the full run are listed apart: their ids may differ
+    by a hyphen alone.
+    """
     found = []
     for one in gallery.defaults:
         by: dict[str, list[str]] = {}
         for name, outcome in outcomes(gallery, one).items():
             if outcome.changes_verdict:
                 base = outcome.base_verdict
-                other = f" ({base.label} by default at this size)" * (base is not one.verdict)
-                by.setdefault(f"{outcome.verdict.label}{other}", []).append(name)
+                size = "at reduced size" if outcome.small else "in the full run"
+                there = f" (default there: {base.label})" * (base is not one.verdict)
+                by.setdefault(f"{outcome.verdict.label} {size}{there}", []).append(name)
         if by:
             words = (f"{verdict}: {', '.join(names)}" for verdict, names in by.items())
             found.append((one, "; ".join(words)))

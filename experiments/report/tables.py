@@ -53,10 +53,10 @@ def number(value: float) -> str:
     Examples
     --------
     >>> [number(x) for x in (0.1234, -0.00005, 32.0, 12.345, 1234.5, 0.0, float("nan"))]
-    ['0.123', '-5.0e-05', '32', '12.3', '1234', '0', 'unknown']
+    ['0.123', '-5.0e-05', '32', '12.3', '1234', '0', 'no estimate']
     """
     if isnan(value):
-        return "unknown"
+        return "no estimate"
     if value == int(value) if abs(value) < 1e9 else False:
         return str(int(value))
     size = abs(value)
@@ -187,7 +187,7 @@ def printed(gallery: Gallery) -> Table | None:
         rows.append((label(kind), inside, number(float(off.mean())), number(float(off.max()))))
     header = (
         "data",
-        "printed values from our 5 % to our 95 %",
+        "printed values between our 5th and 95th percentile",
         "mean distance",
         "largest distance",
     )

@@ -67,7 +67,7 @@ class Table:
                 "(for example days since the first one), because bandwidths depend on the unit"
             )
         if column.dtype.kind == "c":
-            raise TypeError(f"{where} is complex: pass its real and imaginary parts apart")
+            raise TypeError(f"{where} is complex: pass its real and imaginary parts separately")
         if column.dtype.kind in "biuf":
             numbers = column.astype(np.float64)
         else:
@@ -96,8 +96,8 @@ class Table:
         for row, value in enumerate(labels):
             if _is_missing(value):
                 raise ValueError(
-                    f"{where} is missing in row {row}: drop the row or fill it with a label of "
-                    "its own, for example 'missing'"
+                    f"{where} is missing in row {row}: drop the row or fill it with a separate "
+                    "label, for example 'missing'"
                 )
             if not isinstance(value, Hashable):
                 raise TypeError(

@@ -68,7 +68,9 @@ class LaplacianKernel(Kernel):
         if nodes is None:
             nodes = tuple(range(len(L)))
         if len(nodes) != len(L):
-            raise ValueError(f"nodes has {len(nodes)} labels but L has {len(L)} nodes: name each")
+            raise ValueError(
+                f"nodes has {len(nodes)} labels but L has {len(L)} nodes: give one each"
+            )
         if len(set(nodes)) < len(nodes):
             twice = next(node for node in nodes if nodes.count(node) > 1)
             raise ValueError(f"two nodes are labelled {twice!r}: node labels must be unique")

@@ -135,7 +135,7 @@ class KernelEigen:
     """
 
     values: Array
-    basis: Array | None  # None for the identity, which is not worth size^2 numbers
+    basis: Array | None  # None for the identity, which needs no matrix
     size: int
     is_identity: bool
 

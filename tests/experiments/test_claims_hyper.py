@@ -470,7 +470,7 @@ def test_nothing_is_asked_without_a_table(name: str) -> None:
         CLAIMS[name].check({})
 
 
-# ----------------------------------------------------------------------------------------- readings
+# ----------------------------------------------------------------------------------- specifications
 
 DRAWN, UNTIED = "grid_points", "untied_scores"
 

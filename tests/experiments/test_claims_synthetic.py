@@ -369,8 +369,8 @@ def test_claims_about_sizes_are_asked_of_sizes() -> None:
         # beyond the range as bounds: from 10 to 55, and from 55 to 300
         ({10: 5.0, 20: 55.0, 40: 1920.0}, 5.5, "m = 10: at most 10; m = 20: 55; m = 40: more than"),
         # beyond the range on the same side, in one step or in all
-        ({40: 1000.0, 80: 2000.0}, np.nan, "unknown for 1 of 1 steps; m = 40: more than 300"),
-        ({10: 2.0, 20: 5.0, 40: 60.0, 80: 200.0}, np.nan, "unknown for 1 of 3 steps; m = 10: at"),
+        ({40: 1000.0, 80: 2000.0}, np.nan, "not estimable for 1 of 1 steps; m = 40: more than 300"),
+        ({10: 2.0, 20: 5.0, 40: 60.0, 80: 200.0}, np.nan, "not estimable for 1 of 3 steps; m = 10"),
     ],
 )
 def test_the_growth_of_what_sizes_need_is_known_as_far_as_the_range(
@@ -463,7 +463,7 @@ def test_runs_are_paired_by_family_and_replicate() -> None:
         twice.of("aps", "kgl")
 
 
-# ----------------------------------------------------------------------------------------- readings
+# ----------------------------------------------------------------------------------- specifications
 
 
 def table_of(found: pd.DataFrame, study: str, *, held: bool = False) -> pd.DataFrame:

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A repository and a cache of its own for each test, no variables set, nothing to be had."""
+    """A repository and a cache of its own for each test, no variables set, no data available."""
     for variable in ("KGL_DATA_DIR", "KGL_OFFLINE", "HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
