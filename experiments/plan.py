@@ -204,10 +204,10 @@ def _directory(study: str, top: dict[str, Any], given: tuple[str, ...], run: Any
             )
         return base
     if run in ("paper", "smoke", "reduced", "one-off"):
-        raise ConfigError(f"run = {run!r} is the name of other results; use another name")
+        raise ConfigError(f"results/{run} holds other results; choose another run name")
     if run is not None and not re.fullmatch(r"\w[\w-]*", run):
         raise ConfigError(
-            f"run = {run!r} names a directory of results/; use letters, digits, - and _"
+            f"run = {run!r} is not a valid name of a directory; use letters, digits, - and _"
         )
     return run or f"{study}-{digest(sorted(last_of_each(given)), 8)}"
 
