@@ -320,9 +320,9 @@ def test_new_settings_of_the_data_reach_the_fits(finished):
     assert found["data"] == {f"{OUT}/data/{cell.dataset}.npz" for cell in touched.values()}
     assert found["fit"] == {f"{OUT}/fits/{name}.npz" for name in touched}
     concerned = studies_with(lambda cell: cell.name in touched)
-    assert {"fig3", "fig5", "fig13", "control_noise"} <= concerned
+    assert {"fig3", "fig5", "fig13"} <= concerned
     # data of controls have a noise of their own
-    assert not concerned & ({"fig2", "control_kx", "control_kz"} | REAL)
+    assert not concerned & ({"fig2", "control_kx"} | REAL)
     assert found["score"] == concerned
 
 
@@ -331,7 +331,7 @@ def test_new_settings_of_the_data_reach_the_fits(finished):
 
 def test_a_stand_in_says_so_wherever_it_is_met(smoke):
     assert {study.name for study in PLAN.studies.values() if study.simulated} == {
-        *("fig6", "swiss_map", "swiss_imputed", "fig7", "sushi_graph", "sushi_attributes"),
+        *("fig6", "swiss_map", "fig7", "sushi_graph"),
     }
     for name in REAL:
         assert name.endswith(SUFFIX)
@@ -442,13 +442,8 @@ def results_of(checkout, out):
 FIG2 = ("study=fig2", "run=again", overrides(*SMALL))
 
 
-def test_one_core_or_two(smoke, checkout):
-    """Figure 2 by itself on one core has the bytes that it has in the smoke run on two."""
-    checkout.snakemake("--cores", "1", "--config", *FIG2)
-    assert results_of(checkout, "results/again") == results_of(smoke, OUT)
-
-
-def test_a_killed_run_goes_on(smoke, checkout):
+def test_a_killed_run_goes_on_with_any_number_of_cores(smoke, checkout):
+    """Begun on two cores, killed and ended on one, figure 2 has the bytes of the smoke run."""
     total = len(make_plan("fig2", SMALL).cells)
 
     def done():
@@ -465,7 +460,7 @@ def test_a_killed_run_goes_on(smoke, checkout):
     )
     try:
         end = time.monotonic() + 300
-        while len(done()) < 5:
+        while len(done()) < 3:
             assert process.poll() is None
             assert time.monotonic() < end
             time.sleep(0.05)
@@ -473,11 +468,11 @@ def test_a_killed_run_goes_on(smoke, checkout):
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     kept = {path: path.stat().st_mtime_ns for path in done()}
-    assert 5 <= len(kept) < total
+    assert 3 <= len(kept) < total
     assert not (checkout.root / "results/again/tables/fig2.parquet").exists()
 
     # the same command goes on, without any other step
-    checkout.snakemake("--cores", "2", "--config", *FIG2)
+    checkout.snakemake("--cores", "1", "--config", *FIG2)
     assert len(done()) == total
     # at most the two jobs that were under way, finished but not yet noted down, run again
     again = [path for path, stamp in kept.items() if path.stat().st_mtime_ns != stamp]
