@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from hypothesis import settings
 
 from kgl._types import Array
 from kgl.kernels import KernelEigen, kernel_eigen
@@ -12,6 +13,11 @@ from kgl.laplacian import pairwise_sq_distances
 from kgl.solvers.signal_step import SignalData
 
 REGULARIZERS = ("frobenius", "log-degree")
+
+
+def share(part: float) -> settings:
+    """Run a costly test on this part of the examples of the profile."""
+    return settings(max_examples=int(part * settings.default.max_examples))
 
 
 @dataclass(frozen=True)

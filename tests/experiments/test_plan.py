@@ -479,7 +479,7 @@ def test_files_that_are_there_are_used_and_share_no_name_with_stand_ins(folder: 
     assert changed.run == make_plan("fig6", ["replicates=2"]).run != "paper"
 
 
-@pytest.mark.parametrize("given", [[], ["data.source=real"]])
+@pytest.mark.parametrize("given", [[], ["data.source=auto"], ["data.source=real"]])
 def test_a_corrupt_file_stops_what_uses_it_and_nothing_else(folder: Path, given: list[str]) -> None:
     place(folder, "swiss", "sushi")
     spoiled = folder / "sushi/sushi3.idata"

@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[3]
 PARTS = ("Snakefile", "conf", "profiles", "experiments", "kgl", "pyproject.toml")
 #: Seconds after which a run counts as hung; the longest takes a minute on two free cores.
 LIMIT = 600
+#: A run ends up to a timespan after its last job, see profiles/default; `make smoke` has the same.
+QUICK = ("--max-jobs-per-timespan", "1000/3s")
 
 
 class Job(NamedTuple):
@@ -60,9 +62,7 @@ class Checkout:
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of Snakemake."""
-        # a run ends up to a timespan after its last job: see profiles/default
-        quick = ("--max-jobs-per-timespan", "100/1s")
-        return [sys.executable, "-m", "snakemake", "--nocolor", *quick, *arguments]
+        return [sys.executable, "-m", "snakemake", "--nocolor", *QUICK, *arguments]
 
     def snakemake(self, *arguments: str, fails: bool = False, **variables: str) -> str:
         """Run Snakemake and return what it prints; check that it succeeds, or that it fails.

@@ -118,7 +118,8 @@ def test_frobenius_is_solved_to_rounding_over_fifteen_decades(m: int, kind: str)
 
 @pytest.mark.parametrize(
     ("m", "kind"),
-    [(m, kind) for m in SIZES for kind in INPUTS if m < 500 or kind in {"random", "zero"}],
+    # without distances all pairs are edges, and 200 nodes cost a fifteenth of 500
+    [(m, kind) for m in SIZES for kind in INPUTS if m < 500 or kind == "random"] + [(200, "zero")],
 )
 def test_log_degree_is_solved_over_twelve_decades(m: int, kind: str) -> None:
     # The problem has one dimensionless number, psi barrier / Z^2, where Z is the distance that a

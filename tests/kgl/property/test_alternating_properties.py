@@ -16,9 +16,10 @@ from helpers import (
     optimality,
     permuted,
     random_mask,
+    share,
     signal_data,
 )
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kgl._types import Array
@@ -45,11 +46,6 @@ def iterative() -> Iterator[None]:
     signal_step._FEW_ENTRIES = 0
     yield
     signal_step._FEW_ENTRIES = few
-
-
-def share(part: float) -> settings:
-    """Run a costly test on this part of the examples of the profile."""
-    return settings(max_examples=int(part * settings.default.max_examples))
 
 
 @dataclass(frozen=True)

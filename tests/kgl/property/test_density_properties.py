@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import REGULARIZERS, distances, n_edges, random_mask, signal_data
+from helpers import REGULARIZERS, distances, n_edges, random_mask, share, signal_data
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -53,16 +53,17 @@ def by_brute_force(Z: Array, regularizer: str) -> np.ndarray:
 
 @pytest.mark.parametrize("regularizer", REGULARIZERS)
 @pytest.mark.parametrize("kind", KINDS)
-@given(m=st.integers(3, 9), seed=seeds, share=st.floats(0, 1))
+@given(m=st.integers(3, 9), seed=seeds, rank=st.floats(0, 1))
+@share(0.6)
 def test_a_number_that_some_psi_gives_is_found(
-    regularizer: str, kind: str, m: int, seed: int, share: float
+    regularizer: str, kind: str, m: int, seed: int, rank: float
 ) -> None:
     Z = costs(kind, m, seed)
     if regularizer == "log-degree":  # no node may be cut off
         path = np.arange(m - 1)
         Z[path, path + 1] = Z[path + 1, path] = distances(m, seed)[path, path + 1]
     possible = np.unique(by_brute_force(Z, regularizer))
-    target = int(possible[round(share * (len(possible) - 1))])
+    target = int(possible[round(rank * (len(possible) - 1))])
     step, psi = density_step(Z[None], UNKNOWN, target, regularizer=regularizer)
     assert n_edges(step.weights[0]) == target
     # and it is the graph step at the psi that is returned
@@ -72,9 +73,9 @@ def test_a_number_that_some_psi_gives_is_found(
     assert step.residual[0] < 1e-9
 
 
-@given(m=st.integers(33, 45), seed=seeds, share=st.floats(0.02, 1))
-def test_one_pair_in_five_hundred_is_near_enough(m: int, seed: int, share: float) -> None:
-    target = max(1, round(share * m * (m - 1) / 2))
+@given(m=st.integers(33, 45), seed=seeds, density=st.floats(0.02, 1))
+def test_one_pair_in_five_hundred_is_near_enough(m: int, seed: int, density: float) -> None:
+    target = max(1, round(density * m * (m - 1) / 2))
     step, _ = density_step(distances(m, seed)[None], UNKNOWN, target)
     assert edge_tolerance(m) == m * (m - 1) // 1000
     assert abs(n_edges(step.weights[0]) - target) <= edge_tolerance(m)
@@ -94,14 +95,14 @@ def test_a_batch_is_its_searches_one_by_one(m: int, seed: int, n: int, data: st.
         np.testing.assert_allclose(together.weights[k], alone.weights[0], atol=1e-8)
 
 
-@given(m=st.integers(3, 8), seed=seeds, share=st.floats(0, 1), exponent=st.floats(-12, 12))
-@example(m=8, seed=0, share=0.0, exponent=-12.0)
-@example(m=8, seed=0, share=1.0, exponent=12.0)
+@given(m=st.integers(3, 8), seed=seeds, density=st.floats(0, 1), exponent=st.floats(-12, 12))
+@example(m=8, seed=0, density=0.0, exponent=-12.0)
+@example(m=8, seed=0, density=1.0, exponent=12.0)
 def test_where_a_search_starts_does_not_matter(
-    m: int, seed: int, share: float, exponent: float
+    m: int, seed: int, density: float, exponent: float
 ) -> None:
     n_pairs = m * (m - 1) // 2
-    target = max(1, round(share * n_pairs))
+    target = max(1, round(density * n_pairs))
     Z = distances(m, seed)[None]
     warm = graph_step(Z, 10.0**-exponent).dual
     step, psi = density_step(Z, np.array([10.0**exponent]), target, start=warm)
@@ -160,9 +161,10 @@ FITTED = [name for name, spec in MODELS.items() if spec.fitted]
 
 
 @pytest.mark.parametrize("model", FITTED)
-@given(seed=seeds, exponent=st.floats(-3, 0.5), share=st.floats(0.05, 0.95))
+@given(seed=seeds, exponent=st.floats(-3, 0.5), density=st.floats(0.05, 0.95))
+@share(0.4)
 def test_points_with_a_target_are_fixed_points_at_their_psi(
-    model: str, seed: int, exponent: float, share: float
+    model: str, seed: int, exponent: float, density: float
 ) -> None:
     spec, rng = MODELS[model], np.random.default_rng(seed)
     n, m = 12, 7
@@ -177,7 +179,7 @@ def test_points_with_a_target_are_fixed_points_at_their_psi(
     )
     lam = np.array([0.1, 1.0]) if spec.ridge else np.zeros(2)
     rho = np.full(2, 10.0**exponent)
-    target = np.array([max(1, round(share * 21)), 10])
+    target = np.array([max(1, round(density * 21)), 10])
     options = Options(target_edges=target, tol=1e-5, max_iter=400)
     found = solve_points(data, spec, lam, rho, np.zeros(2), options)
     again = replace(options, target_edges=None, init=laplacian_from_adjacency(found.weights))
