@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from experiments.claims import ALL, Evidence, judge
+from experiments.claims import ALL, Evidence, Judgement, judge
 from experiments.claims.criteria import all_within, larger_by, nearest, overlap, slightly
 from experiments.claims.missing import COMPLETION, MISSING
 from experiments.claims.noise import NOISE
@@ -496,9 +496,9 @@ def all_tables() -> dict[str, Any]:
     return tables
 
 
-def found_names(tables: dict[str, Any]) -> dict[str, list[str]]:
+def found_names(judged: list[Judgement]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for one in judge(specifications(tables)):
+    for one in judged:
         found.setdefault(one.claim.id, []).append(one.specification)
     return found
 
@@ -510,8 +510,9 @@ def test_each_claim_is_judged_under_each_specification() -> None:
     tables = all_tables()
     assert set(tables) <= set(STUDIES)
     judged = judge(specifications(tables))
-    assert list(found_names(tables)) == list(CLAIMS)
-    for name, names in found_names(tables).items():
+    found = found_names(judged)
+    assert list(found) == list(CLAIMS)
+    for name, names in found.items():
         assert names == [DRAWN, CV, SAME, *[UNTIED] * (name != "Y1")]
     for one in judged:
         assert one.default == (one.specification == DRAWN)
@@ -552,7 +553,7 @@ def test_specifications_take_their_own_rows(lost: Any, changed: set[str]) -> Non
 )
 def test_tables_bear_upon_their_own_claims(names: list[str], claims: Any) -> None:
     tables = {name: table for name, table in all_tables().items() if name in names}
-    assert list(found_names(tables)) == [claim.id for claim in claims]
+    assert list(found_names(judge(specifications(tables)))) == [claim.id for claim in claims]
 
 
 def test_all_claims_are_known_by_name_and_place() -> None:
