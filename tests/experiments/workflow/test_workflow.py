@@ -230,7 +230,8 @@ def test_an_edited_model_reruns_its_own_cells(finished):
     after = finished.files(f"{OUT}/fits") | finished.files(f"{OUT}/data")
     assert {path for path in after if after[path] != before[path]} == mine
     changed = {p for p, content in finished.files(f"{OUT}/tables").items() if content != tables[p]}
-    assert {Path(path).stem for path in changed} == concerned
+    # specifications are judged anew, and may come to the same verdicts
+    assert concerned <= {Path(path).stem for path in changed} <= concerned | many
     table, _ = load_table(finished.root / OUT / "tables/fig2.parquet")
     assert set(table.loc[table["model"] == "kglo", "lam"]) <= {0.03, 3.0}
 
