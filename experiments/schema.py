@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -50,8 +51,7 @@ def _errors(part: str, text: str, conf: str) -> list[Any]:
     schema = _schema(conf)
     own = schema["$defs"][part] if part in KINDS else schema["properties"][part]
     validator = Draft202012Validator({**own, "$defs": schema["$defs"]})
-    # what is not finite becomes a text, which is not a number
-    return list(validator.iter_errors(json.loads(text, parse_constant=str)))
+    return list(validator.iter_errors(json.loads(text)))
 
 
 def check(values: Mapping[str, Any], blame: Callable[[str], str]) -> None:
@@ -75,6 +75,8 @@ def check(values: Mapping[str, Any], blame: Callable[[str], str]) -> None:
         kind, text = name, json.dumps(part)
         if name == "study":
             kind = kind_of(part or {})
+        if "NaN" in text or "Infinity" in text:
+            _refuse_not_finite({name: part}, blame)
         if part is not None:
             found += [([name, *map(str, e.absolute_path)], e) for e in _errors(kind, text, conf)]
     if found:
@@ -83,6 +85,13 @@ def check(values: Mapping[str, Any], blame: Callable[[str], str]) -> None:
         best = best_match([error for _, error in found])
         path, error = by_override[0] if by_override else next(f for f in found if f[1] is best)
         raise ConfigError(_describe(error, ".".join(path), blame))
+
+
+def _refuse_not_finite(part: Mapping[str, Any], blame: Callable[[str], str]) -> None:
+    for key, value in leaves(part).items():
+        for number in value if isinstance(value, list) else [value]:
+            if isinstance(number, float) and not math.isfinite(number):
+                raise ConfigError(f"{blame(key)}: {key} = {number} is not a finite number")
 
 
 def _describe(error: Any, key: str, blame: Callable[[str], str]) -> str:
