@@ -134,7 +134,7 @@ def read_study(
         Overrides of a collection, and the user's; the study's own come first, so that the user's
         are in force.
     source : str, optional
-        Where real data come from, instead of what their configuration says.
+        Where real data come from, instead of where their configuration has it.
     """
     own = option("study", name).get("overrides", ())
     settings = last_of_each((*own, *extra, *given))

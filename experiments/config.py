@@ -58,7 +58,9 @@ def _parts(group: str, name: str) -> tuple[str, ...]:
     if name not in (known := options(group)):
         raise ConfigError(f"conf/{group}/{name}.yaml does not exist; {suggest(name, known)}")
     own = _text(path, path.stat().st_mtime_ns)
-    parents = json.loads(own).get("defaults", ["_self_"])
+    parents = json.loads(own).get("defaults", [])
+    if "_self_" not in parents:  # last, as Hydra has it
+        parents = [*parents, "_self_"]
     return tuple(text for p in parents for text in ((own,) if p == "_self_" else _parts(group, p)))
 
 

@@ -58,20 +58,7 @@ def _imported(file: Path) -> frozenset[Path]:
     return frozenset(path for path in found if path is not None)
 
 
-@cache
-def _closure(files: frozenset[Path]) -> list[str]:
-    seen: set[Path] = set()
-    todo = set(files)
-    while todo:
-        seen |= todo
-        todo = {found for file in todo for found in _imported(file)} - seen
-    return sorted(
-        path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
-        for path in seen
-    )
-
-
-def sources(*names: str) -> list[str]:
+def sources(*names: str) -> tuple[str, ...]:
     """Return the files that scripts and functions depend on, relative to the repository.
 
     Parameters
@@ -85,26 +72,28 @@ def sources(*names: str) -> list[str]:
     >>> "kgl/solvers/graph_step.py" in sources("fit"), "kgl/plotting.py" in sources("fit")
     (True, False)
     """
-    return _sources(conf_dir(), names)
+    return _closure(conf_dir(), names)
 
 
 @cache
-def _sources(_: Path, names: tuple[str, ...]) -> list[str]:
-    found = set()
-    for name in (*names, *(later for script in names for later in _LATER.get(script, ()))):
-        module = name if "." in name else f"experiments.scripts.{name}"
-        file = module_file(module) or module_file(module.rpartition(".")[0])
-        if file is not None:
-            found.add(file)
-    return _closure(frozenset(found))
+def _closure(_: Path, names: tuple[str, ...]) -> tuple[str, ...]:
+    later = [name for script in names for name in _LATER.get(script, ())]
+    modules = [n if "." in n else f"experiments.scripts.{n}" for n in (*names, *later)]
+    found = [module_file(name) or module_file(name.rpartition(".")[0]) for name in modules]
+    todo, seen = {file for file in found if file is not None}, set[Path]()
+    while todo:
+        seen |= todo
+        todo = {other for file in todo for other in _imported(file)} - seen
+    shown = [path.relative_to(ROOT) if path.is_relative_to(ROOT) else path for path in seen]
+    return tuple(sorted(path.as_posix() for path in shown))
 
 
-def data_sources(spec: Mapping[str, Any]) -> list[str]:
+def data_sources(spec: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the files that a dataset depends on, its family of graphs among them."""
     return sources("data", spec["make"], *[f for f in (spec["graph"]["family"],) if "." in f])
 
 
-def fit_sources(spec: Mapping[str, Any]) -> list[str]:
+def fit_sources(spec: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the files that a fit depends on; CVXPY and classes are loaded where they are used."""
     names = ["fit", str(spec["estimator"])]
     names += ["kgl.grid"] * ("." in names[1])
@@ -112,14 +101,10 @@ def fit_sources(spec: Mapping[str, Any]) -> list[str]:
     return sources(*names, *["kgl.solvers.cvxpy_step"] * (solver != "newton"))
 
 
-def fingerprint(files: Iterable[str]) -> str:
+@cache
+def fingerprint(files: tuple[str, ...]) -> str:
     """Return a name for the contents of source files: a parameter of jobs, which an edit reruns.
 
     As inputs, some forty files for each job would take Snakemake much longer to plan.
     """
-    return _fingerprint(tuple(sorted(files)))
-
-
-@cache
-def _fingerprint(files: tuple[str, ...]) -> str:
     return digest([(ROOT / file).read_text(encoding="utf-8") for file in files])

@@ -204,7 +204,7 @@ def _directory(study: str, top: dict[str, Any], given: tuple[str, ...], run: Any
             )
         return base
     if run in ("paper", "smoke", "reduced", "one-off"):
-        raise ConfigError(f"results/{run} holds other results; choose another run name")
+        raise ConfigError(f"run = {run!r}: results/{run} holds other results; choose another name")
     if run is not None and not re.fullmatch(r"\w[\w-]*", run):
         raise ConfigError(
             f"run = {run!r} is not a valid name of a directory; use letters, digits, - and _"
@@ -227,6 +227,7 @@ def _specifications(name: str, extra: tuple[str, ...]) -> Study:
     found = sorted({path for pattern in files for path in conf_dir().glob(pattern)})
     # an edit of what they are made of runs them again
     texts = digest([path.read_text(encoding="utf-8") for path in found])
+    specifications = {}
     for key, spec in config["specifications"].items():
         where = f"conf/study/{name}.yaml: study.specifications.{key}"
         if spec.get("base", key) not in config["specifications"]:
@@ -239,14 +240,8 @@ def _specifications(name: str, extra: tuple[str, ...]) -> Study:
             compose([t for t in settings if not override_key(t).startswith("study.")]).values()
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from None
-    specifications = {
-        key: {
-            "collection": config["reduced"],
-            "overrides": [*spec["overrides"], *extra],
-            "configurations": texts,
-        }
-        for key, spec in config["specifications"].items()
-    }
+        known = {"collection": config["reduced"], "overrides": [*spec["overrides"], *extra]}
+        specifications[key] = {**known, "configurations": texts}
     return Study(name, config, (), {"specifications": specifications})
 
 

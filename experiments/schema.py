@@ -12,10 +12,10 @@ from typing import Any
 from experiments import registry
 from experiments.lookup import ConfigError, conf_dir, suggest
 
-__all__ = ["KINDS", "check", "kind_of", "leaves"]
+__all__ = ["STUDY_KINDS", "check", "kind_of", "leaves"]
 
 #: What a file of conf/study can be: a figure, several of them, or several under specifications.
-KINDS = ("study", "collection", "specifications")
+STUDY_KINDS = ("study", "collection", "specifications")
 
 
 def leaves(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -28,7 +28,7 @@ def leaves(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def kind_of(study: Mapping[str, Any]) -> str:
-    """Return which of :data:`KINDS` a file of conf/study is."""
+    """Return which of :data:`STUDY_KINDS` a file of conf/study is."""
     if "studies" in study:
         return "collection"
     return "specifications" if "specifications" in study else "study"
@@ -49,7 +49,7 @@ def _errors(part: str, text: str, conf: str) -> list[Any]:
     from jsonschema import Draft202012Validator
 
     schema = _schema(conf)
-    own = schema["$defs"][part] if part in KINDS else schema["properties"][part]
+    own = schema["$defs"][part] if part in STUDY_KINDS else schema["properties"][part]
     validator = Draft202012Validator({**own, "$defs": schema["$defs"]})
     return list(validator.iter_errors(json.loads(text)))
 

@@ -221,7 +221,7 @@ def join_verdicts(
     first = next(iter(specifications))
     parts = []
     for (name, about), table in zip(specifications.items(), tables, strict=True):
-        known = {"specification": name, "setting": about["setting"], "change": about["change"]}
+        known = {"specification": name, "detail": about["detail"], "choice": about["choice"]}
         known |= {"default": not about["overrides"], "base": about.get("base", first)}
         parts.append(table.assign(**known)[[*known, *table]])
     return pd.concat(parts, ignore_index=True)

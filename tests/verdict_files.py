@@ -97,7 +97,7 @@ SPECIFICATIONS = {
 def specifications() -> pd.DataFrame:
     """Two specifications in one size, two in another: in that N1 is not reproduced."""
     rows = [
-        {"specification": name, "setting": "alpha", "change": change, "default": name == "default",
+        {"specification": name, "detail": "alpha", "choice": change, "default": name == "default",
          "base": base, "claim": claim,
          "verdict": h1 if claim == "H1" else "partly" if base == "small" else VERDICTS[claim],
          "held": 1, "criteria": 2, "h1_distance": 0.05}

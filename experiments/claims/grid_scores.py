@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "KINDS",
+    "DATA_KINDS",
     "RUNS",
     "Cube",
     "Tables",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Tables = Mapping[str, "pd.DataFrame | None"]
-KINDS = ("independent", "dependent")
+DATA_KINDS = ("independent", "dependent")
 RUNS = ["graph", "replicate"]
 
 
@@ -70,7 +70,7 @@ def grid_rows(
 def kinds(table: pd.DataFrame | None) -> list[str]:
     """Return the kinds of data of a table."""
     found = set() if table is None else set(table["data"])
-    return [kind for kind in KINDS if kind in found]
+    return [kind for kind in DATA_KINDS if kind in found]
 
 
 def by_run(

@@ -28,7 +28,7 @@ DEPENDENT = ("kgl", "kglo", "kglagnostic")
 #: Missing rates that the paper names: where it still works, up to where baselines are good, up to
 #: where KGL-O is meaningful, and the greatest.
 STILL, FEW, SOME, MOST = 0.8, 0.2, 0.6, 0.9
-#: What KGL-N loses in APS and in SSE from nothing to 90 % missing. The second is said to be
+#: What KGL-N loses in APS and in SSE from nothing to 90 % missing. The second is stated to be
 #: "around" its value, and both are read from curves: right within half of themselves.
 LOST = {"aps": 0.1, "sse": 0.05}
 #: Rates that stand for others in a run of reduced size are no further off than this.
@@ -60,7 +60,7 @@ def _m1(e: Evidence) -> list[Criterion]:
 
 def _m2(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
-    # beyond where they are said to be good
+    # beyond where the paper calls them good
     half = nearest(e.levels, 0.5, above=FEW)
     few = [x for x in e.levels if x < FEW]
     where = f"at every missing rate below {FEW:g}"

@@ -46,9 +46,9 @@ def draw(inputs: Inputs) -> Drawn:
     dots.set_ylabel("distance from\nprinted APS")
     dots.set_ylim(0, 1.15 * np.nanmax([*columns["h1_distance"], 0.01]))
     _matrix(cells, matrix)
-    cells.set_xticks(x, columns["change"], rotation=90)
+    cells.set_xticks(x, columns["choice"], rotation=90)
     cells.set_xlim(-0.5, len(columns) - 0.5)
-    _details((bars, dots, cells), columns["setting"].to_numpy())
+    _details((bars, dots, cells), columns["detail"].to_numpy())
     shown = {f"{v.symbol} {v.label}": Patch(color=v.color) for v in VERDICTS}
     place = {"columnspacing": None, "handlelength": None}
     panels.legend(fig, shown, 4 if width > style.COLUMN else 2, **place)
@@ -58,11 +58,9 @@ def draw(inputs: Inputs) -> Drawn:
 def _columns(table: pd.DataFrame) -> pd.DataFrame:
     """Return the specifications: the default first, then by detail, in the order of the file."""
     found = table.drop_duplicates("specification").reset_index(drop=True)
-    details = panels.unique(found["setting"])
+    details = panels.unique(found["detail"])
     return (
-        found.assign(
-            order=found["setting"].map(details.index), other=~found["default"].astype(bool)
-        )
+        found.assign(order=found["detail"].map(details.index), other=~found["default"].astype(bool))
         .sort_values(["other", "order"], kind="stable")
         .reset_index(drop=True)
     )

@@ -78,14 +78,14 @@ def outcomes(gallery: Gallery, default: Judgement) -> dict[str, Outcome]:
 
 def _small(gallery: Gallery, claim: str) -> dict[str, Outcome]:
     """Return the outcomes in runs of reduced size, each beside the default at the same size."""
-    columns = ("specification", "change", "base", "claim", "verdict", "held", "criteria")
+    columns = ("specification", "choice", "base", "claim", "verdict", "held", "criteria")
     table = gallery.table("specifications", *columns)
     if table is None:
         return {}
     rows = {str(r["specification"]): r for _, r in table[table["claim"] == claim].iterrows()}
     return {
         name: Outcome(
-            str(row["change"]), Verdict(row["verdict"]), int(row["held"]), int(row["criteria"]),
+            str(row["choice"]), Verdict(row["verdict"]), int(row["held"]), int(row["criteria"]),
             Verdict(rows[row["base"]]["verdict"]), int(rows[row["base"]]["held"]), small=True,
         )
         for name, row in rows.items()

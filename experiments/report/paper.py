@@ -20,14 +20,14 @@ class Shown:
     ----------
     study : str
         Name of its picture and table.
-    says : str
+    text : str
         What the paper states about it, or, for a figure that it does not have, its purpose.
     claims : tuple of str
         Claims about it.
     """
 
     study: str
-    says: str
+    text: str
     claims: tuple[str, ...] = ()
 
 

@@ -34,7 +34,7 @@ class Panel:
 
     study: str
     heading: str
-    says: str
+    text: str
     caption: str
     claims: tuple[Judgement, ...]
     picture: Picture | None
@@ -147,7 +147,7 @@ def _panels(
             Panel(
                 study=one.study,
                 heading=f"{prefix}{gallery.title(one.study)}",
-                says=one.says,
+                text=one.text,
                 caption=gallery.caption(one.study),
                 claims=tuple(known[name] for name in one.claims if name in known),
                 picture=picture,

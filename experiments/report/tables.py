@@ -215,14 +215,14 @@ def printed_values(gallery: Gallery) -> Table | None:
 
 def small_specifications(gallery: Gallery) -> Table | None:
     """Show how many claims have each verdict under each specification at reduced size."""
-    many = gallery.table("specifications", "specification", "change", "verdict", "h1_distance")
+    many = gallery.table("specifications", "specification", "choice", "verdict", "h1_distance")
     if many is None:
         return None
     rows = []
     for name, own in many.groupby("specification", sort=False):
         first = own.iloc[0]
         distance = number(float(first["h1_distance"]))
-        rows.append((str(name), str(first["change"]), *_counts(own["verdict"]), distance))
+        rows.append((str(name), str(first["choice"]), *_counts(own["verdict"]), distance))
     verdicts = (verdict.label for verdict in Verdict)
     header = ("specification", "what changes", *verdicts, "distance to the printed values")
     return Table(header, tuple(rows))
@@ -246,14 +246,14 @@ def full_specifications(gallery: Gallery) -> Table | None:
 
 def matrix(gallery: Gallery) -> Table | None:
     """Return the id of the verdict on every claim under every specification at reduced size."""
-    many = gallery.table("specifications", "specification", "change", "claim", "verdict")
+    many = gallery.table("specifications", "specification", "choice", "claim", "verdict")
     if many is None:
         return None
     claims = list(dict.fromkeys(many["claim"]))
     rows = []
     for _, own in many.groupby("specification", sort=False):
         found = dict(zip(own["claim"], own["verdict"], strict=True))
-        change = str(own["change"].iloc[0])
+        change = str(own["choice"].iloc[0])
         rows.append((change, *(str(found.get(claim, "")) for claim in claims)))
     return Table(("specification", *claims), tuple(rows))
 

@@ -3,7 +3,7 @@
 from experiments.io import logged
 from experiments.report import write_report
 
-# only the paper's own run is tracked; README.md is no output, since Snakemake deletes outputs first
+# only the paper's own run is tracked; README.md is not an output: only a part of it is generated
 tracked = snakemake.output.text == "REPLICATION.md"
 with logged(snakemake.log[0]) as report:
     write_report(

@@ -17,7 +17,7 @@ from omegaconf import OmegaConf
 from experiments import registry
 from experiments.config import GROUPS, compose, option, options
 from experiments.lookup import ROOT, ConfigError, conf_dir, resolve
-from experiments.schema import KINDS, check, kind_of
+from experiments.schema import STUDY_KINDS, check, kind_of
 
 CONF = ROOT / "conf"
 FILES = sorted(path for path in CONF.rglob("*.yaml") if path.parent != CONF)
@@ -84,6 +84,9 @@ def test_options_and_edits_are_seen(copied: Path) -> None:
     (copied / "model/mine.yaml").write_text(text.replace("label: GL", "label: Other"))
     assert compose(["model=heir"]).values()["model"]["label"] == "Other"
     assert option("model", "heir")["grid"] == option("model", "gl")["grid"]
+    # without _self_ its own keys come last, as Hydra has it
+    (copied / "model/heir.yaml").write_text("defaults: [mine]\nlabel: Heir\n")
+    assert compose(["model=heir"]).values()["model"]["label"] == "Heir"
 
 
 def test_other_options_are_put_in_place() -> None:
@@ -121,7 +124,7 @@ def test_the_schema_is_one_and_its_metrics_are_those_of_the_registry() -> None:
     assert compose(["study=fig4", f"study.metrics=[{', '.join(registry.METRICS)}]"]).values()
     kept = {metric.needs for metric in registry.METRICS.values()} - {"", "graph", "groups"}
     assert kept <= set(schema["$defs"]["study"]["properties"]["keep"]["items"]["enum"])
-    assert {kind_of(option("study", name)) for name in of("study")} == set(KINDS)
+    assert {kind_of(option("study", name)) for name in of("study")} == set(STUDY_KINDS)
 
 
 def test_no_part_of_a_configuration_takes_unknown_keys_but_those_that_are_open() -> None:
@@ -205,7 +208,7 @@ def test_references_in_a_circle_are_refused(overrides: list[str]) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [("data.noise", nan), ("data.noise", inf), ("model.grid.psi", [1.0, inf]),
-     ("data.missing", 1.5)],
+     ("data.missing", 1.5), ("model.options", {"x": nan})],
 )  # fmt: skip
 def test_a_sweep_is_checked_like_the_rest(key: str, value: Any) -> None:
     assert key in refusal([], {key: value})

@@ -318,8 +318,8 @@ def _specifications(count: int = 21, claims: int = 27) -> Inputs:
     rng = np.random.default_rng(0)
     rows = []
     for k in range(count):
-        known = {"specification": f"r{k}", "setting": "default" if k == 1 else f"s{k % 3}",
-                 "change": f"change {k}", "default": k == min(1, count - 1),
+        known = {"specification": f"r{k}", "detail": "default" if k == 1 else f"s{k % 3}",
+                 "choice": f"change {k}", "default": k == min(1, count - 1),
                  "h1_distance": 0.01 * k if k else np.nan}  # fmt: skip
         verdicts = [list(Verdict)[rng.integers(4)].value for _ in range(claims)]
         rows += [{**known, "claim": f"C{c}", "verdict": v} for c, v in enumerate(verdicts)]

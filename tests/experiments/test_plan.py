@@ -38,8 +38,8 @@ title: many
 figure: specifications.draw
 reduced: little
 specifications:
-  default: {setting: default, change: none, overrides: []}
-  other: {setting: seed, change: seed 9, overrides: [seed=9, protocol=summed]}
+  default: {detail: default, choice: none, overrides: []}
+  other: {detail: seed, choice: seed 9, overrides: [seed=9, protocol=summed]}
 caption: many
 """
 GL = {f"sbm-independent/noise-{level}/gl" for level in (0.0, 1.0)}
@@ -381,8 +381,8 @@ def test_an_edit_of_what_specifications_are_made_of_runs_them_again(shared, tmp_
         ("protocol/summed", "average: false", "average: true", True),
         ("data/independent", "missing: 0.0", "missing: 0.1", True),
         ("study/small", "caption: small", "caption: other", False),  # no study of it
-        ("study/many", "change: none", "change: nothing", False),
-        ("study/many", "change: none", "change: none, base: other", False),
+        ("study/many", "choice: none", "choice: nothing", False),
+        ("study/many", "choice: none", "choice: none, base: other", False),
     ):
         path = copy / f"{name}.yaml"
         text = path.read_text(encoding="utf-8")
@@ -396,12 +396,12 @@ def test_an_edit_of_what_specifications_are_made_of_runs_them_again(shared, tmp_
 @pytest.mark.parametrize(
     ("old", "new", "texts"),
     [
-        ("change: none,", "change: none, seed: 3,", ["seed"]),
+        ("choice: none,", "choice: none, seed: 3,", ["seed"]),
         ("reduced: little", "reduced: lettle", ["conf/study/lettle.yaml does not exist"]),
         ("specifications.draw", "specifications.drew", ["did you mean 'draw'?"]),
         ("seed=9", "sede=9", ["study.specifications.other", "did you mean 'seed'?"]),
         ("seed=9", "replicates=0", ["study.specifications.other", "replicates=0"]),
-        ("change: none,", "change: none, base: othr,", ["base = 'othr'", "default, other"]),
+        ("choice: none,", "choice: none, base: othr,", ["base = 'othr'", "default, other"]),
     ],
 )
 def test_specifications_that_mean_nothing_are_refused(old, new, texts, conf):

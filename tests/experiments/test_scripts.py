@@ -146,9 +146,9 @@ def test_a_specification_is_judged_and_written(tmp_path: Path) -> None:
 
 def test_the_verdicts_of_all_specifications_are_one_table(tmp_path: Path) -> None:
     about = {
-        "default": {"setting": "default", "change": "none", "overrides": []},
-        "n50": {"setting": "n", "change": "n = 50", "overrides": ["protocol.data.n=50"]},
-        "cvxpy": {"setting": "solver", "change": "CVXPY", "overrides": ["a=1"], "base": "n50"},
+        "default": {"detail": "default", "choice": "none", "overrides": []},
+        "n50": {"detail": "n", "choice": "n = 50", "overrides": ["protocol.data.n=50"]},
+        "cvxpy": {"detail": "solver", "choice": "CVXPY", "overrides": ["a=1"], "base": "n50"},
     }
     files = [str(tmp_path / f"{name}.parquet") for name in about]
     made = [JUDGED.assign(h1_distance=0.1 * k) for k in range(3)]
@@ -163,7 +163,7 @@ def test_the_verdicts_of_all_specifications_are_one_table(tmp_path: Path) -> Non
         return tmp_path / name
 
     table, record = load_table(gather("all.parquet", files))
-    first = ["specification", "setting", "change", "default", "base"]
+    first = ["specification", "detail", "choice", "default", "base"]
     assert table.columns.tolist() == [*first, *JUDGED.columns]
     assert table["specification"].tolist() == [name for name in about for _ in range(2)]
     assert table["default"].tolist() == [True] * 2 + [False] * 4

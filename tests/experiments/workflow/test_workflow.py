@@ -505,6 +505,11 @@ def test_overrides_leave_the_plain_run_alone(checkout):
     assert other != plain["results/paper/tables/fig1.parquet"]
     assert (checkout.root / "results" / run / "figures/fig1.png").exists()
 
+    # what is tracked outlives a job that fails
+    checkout.replace("experiments/scripts/publish.py", "import shutil", "raise OSError('no room')")
+    assert "no room" in checkout.snakemake("--cores", "1", fails=True)
+    assert checkout.files("figures") == {k: v for k, v in plain.items() if k.startswith("figures")}
+
 
 def test_a_wrong_override_fails_before_any_work(checkout):
     printed = checkout.snakemake(
