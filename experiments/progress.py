@@ -81,7 +81,7 @@ class Progress:
         new = sum(self.costs[path] for path in done - (self.before.keys() - self.stale))
         elapsed = self.clock() - self.begin
         left = "time left not known yet"
-        if spent >= total:
+        if len(done) == len(self.costs):
             left = "all fits done, scoring and drawing"
         elif new:
             left = f"about {duration(elapsed * (total - spent) / new)} left"

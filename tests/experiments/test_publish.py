@@ -6,10 +6,14 @@ import pytest
 
 from experiments import publish
 from experiments.claims.specifications import STUDIES
+from experiments.config import option
+from experiments.lookup import ROOT
 from experiments.plan import Plan, make_plan
 from experiments.registry import STANDIN_SUFFIX as SUFFIX
 
 SIMULATED = ["data.source=simulated"]
+#: Of each study: the picture, its numbers, and a row per replicate.
+KINDS = ("png", "csv", "parquet")
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +49,13 @@ def test_the_whole_run_of_the_paper_publishes_every_figure_table_and_record(pape
     assert f"figures/{publish.EXAMPLE}" in found
     assert len(found) == 3 * len(paper.studies) + len(records) + 1
     assert len(set(found.values())) == len(found)
+
+
+def test_the_tracked_figures_are_those_that_a_run_publishes() -> None:
+    names = [f"{n}.{k}" for n in option("study", "paper")["studies"] for k in KINDS]
+    names += [f"{kind}.{end}" for kind, end in publish.RECORDS.items()]
+    found = {path.name for path in (ROOT / "figures").iterdir() if SUFFIX not in path.name}
+    assert found == {*names, publish.EXAMPLE}
 
 
 def test_only_the_papers_own_run_changes_tracked_files(paper: Plan, smoke: Plan) -> None:
