@@ -84,7 +84,7 @@ figures: $(READY) ## Run the whole replication: every figure, its table, the ver
 	$(SNAKEMAKE) --cores $(CORES)
 
 # A run ends up to a timespan after its last job: see profiles/default.
-smoke: $(READY) ## The same at a tiny size: every rule and all six models, in about a minute
+smoke: $(READY) ## The same at a tiny size: every rule and all six models, in about two minutes
 	$(SNAKEMAKE) --cores $(CORES) --max-jobs-per-timespan 1000/3s --config study=smoke
 
 compare: $(READY) ## Compare two runs: make compare FIRST=paper SECOND=fig2-1a2b3c4d
