@@ -44,7 +44,6 @@ wildcard_constraints:
     study="|".join(PLAN.studies),
     files="|".join(PLAN.facts),
     dataset="[^/]+/[^/]+",
-    model="[^/]+",
     specification="[^/]+",
 
 
@@ -82,8 +81,7 @@ rule all:
         list(REPORT.values()),
         # Intermediate files too: a corrupt one that was removed is made again, instead of a run
         # that reports success without it.
-        expand(f"{OUT}/data/{{dataset}}.npz", dataset=PLAN.datasets),
-        expand(f"{OUT}/fits/{{cell}}.npz", cell=PLAN.cells),
+        expand(f"{OUT}/{{kind}}/{{dataset}}.npz", kind=["data", "fits"], dataset=PLAN.datasets),
         expand(f"{OUT}/specifications/{{key}}.parquet", key=PLAN.specifications),
         expand(f"{OUT}/tables/{{table}}.parquet", table=CELLS),
         list(CLAIMS.values()),
@@ -97,24 +95,29 @@ rule data:
     benchmark:
         f"{OUT}/benchmarks/data/{{dataset}}.tsv"
     params:
-        spec=lambda w: PLAN.datasets[w.dataset],
-        code=lambda w: fingerprint(data_sources(PLAN.datasets[w.dataset])),
+        spec=lambda w: PLAN.datasets[w.dataset][0].data,
+        code=lambda w: fingerprint(data_sources(PLAN.datasets[w.dataset][0].data)),
     script:
         "experiments/scripts/data.py"
 
 
+# All models of a dataset in one job: most fits are shorter than the start of a process. Each model's
+# fit is also kept in results/.fits, so a job that runs again fits only what changed.
 rule fit:
     input:
         data=f"{OUT}/data/{{dataset}}.npz",
     output:
-        f"{OUT}/fits/{{dataset}}/{{model}}.npz",
+        f"{OUT}/fits/{{dataset}}.npz",
     log:
-        f"{OUT}/logs/fit/{{dataset}}/{{model}}.log",
+        f"{OUT}/logs/fit/{{dataset}}.log",
     benchmark:
-        f"{OUT}/benchmarks/fit/{{dataset}}/{{model}}.tsv"
+        f"{OUT}/benchmarks/fit/{{dataset}}.tsv"
     params:
-        spec=lambda w: PLAN.cells[f"{w.dataset}/{w.model}"].fit,
-        code=lambda w: fingerprint(fit_sources(PLAN.cells[f"{w.dataset}/{w.model}"].fit)),
+        models=lambda w: {
+            cell.model: {"fit": cell.fit, "code": fingerprint(fit_sources(cell.fit))}
+            for cell in PLAN.datasets[w.dataset]
+        },
+        kept="results/.fits",
     script:
         "experiments/scripts/fit.py"
 
@@ -129,7 +132,7 @@ rule score:
     benchmark:
         f"{OUT}/benchmarks/score/{{study}}.tsv"
     params:
-        labels=lambda w: [cell.labels for cell in CELLS[w.study]],
+        cells=lambda w: [(cell.dataset, cell.labels) for cell in CELLS[w.study]],
         score=lambda w: PLAN.studies[w.study].score,
         specifications=lambda w: PLAN.studies[w.study].config.get("specifications"),
         code=fingerprint(sources("score")),

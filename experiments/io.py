@@ -12,7 +12,7 @@ import time
 import traceback
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from io import BytesIO
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "atomic", "content_hash", "digest", "distinct", "load_arrays", "load_table", "logged",
-    "only_run", "provenance", "save_arrays", "save_csv", "save_json", "save_table", "state_of",
+    "array_digest", "atomic", "cached", "content_hash", "digest", "distinct", "load_arrays",
+    "load_fits", "load_table", "logged", "only_run", "provenance", "save_arrays", "save_csv",
+    "save_json", "save_table", "state_of",
 ]  # fmt: skip
 
 _LOCKS: list[Any] = []
@@ -130,6 +131,37 @@ def load_arrays(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
         raise ValueError(
             f"{path} is not a file of this workflow ({error}); remove it and run again"
         ) from error
+
+
+def load_fits(path: str | Path) -> tuple[dict[str, dict[str, Array]], dict[str, Any]]:
+    """Read the fits of one dataset, whose arrays are named ``model/array``: arrays by model."""
+    arrays, record = load_arrays(path)
+    fits: dict[str, dict[str, Array]] = {}
+    for name, values in arrays.items():
+        model, _, short = name.partition("/")
+        fits.setdefault(model, {})[short] = values
+    return fits, record
+
+
+def array_digest(arrays: Mapping[str, Array]) -> str:
+    """Return a name for the contents of arrays."""
+    parts = {name: [str(a.dtype), a.shape, hashlib.sha256(a.tobytes()).hexdigest()]
+             for name, a in arrays.items()}  # fmt: skip
+    return digest(parts, 32)
+
+
+def cached(
+    directory: str | Path, key: Any, make: Callable[[], Mapping[str, Array]]
+) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return arrays by what they are made from: those kept in a directory, or else made now.
+
+    Other libraries count as another key. A file that cannot be read is made again.
+    """
+    path = Path(directory) / f"{digest([key, _machine()], 32)}.npz"
+    with suppress(FileNotFoundError, ValueError):
+        return load_arrays(path)
+    save_arrays(path, make(), key)
+    return load_arrays(path)
 
 
 def save_table(path: str | Path, table: pd.DataFrame, settings: Any) -> None:

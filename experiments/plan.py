@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from experiments.cells import Cell, DataSpec, Study, read_study
+from experiments.cells import Cell, Study, read_study
 from experiments.config import GROUPS, compose, last_of_each, option, override_key
 from experiments.dependencies import module_file
 from experiments.io import digest
@@ -50,9 +50,12 @@ class Plan:
         return {cell.name: cell for study in self.studies.values() for cell in study.cells}
 
     @cached_property
-    def datasets(self) -> dict[str, DataSpec]:
-        """Settings of all datasets by name."""
-        return {cell.dataset: cell.data for cell in self.cells.values()}
+    def datasets(self) -> dict[str, list[Cell]]:
+        """The cells of each dataset, by its name."""
+        found: dict[str, list[Cell]] = {}
+        for cell in self.cells.values():
+            found.setdefault(cell.dataset, []).append(cell)
+        return found
 
     @cached_property
     def specifications(self) -> dict[str, dict[str, Any]]:
@@ -249,15 +252,16 @@ def _specifications(name: str, extra: tuple[str, ...]) -> Study:
 
 
 def _refuse_clashes(studies: Mapping[str, Study]) -> None:
-    seen: dict[str, tuple[str, Cell]] = {}
+    seen: dict[str, tuple[str, Any]] = {}
     for name, study in studies.items():
         for cell in study.cells:
-            other, first = seen.setdefault(cell.name, (name, cell))
-            if (first.data, first.fit) != (cell.data, cell.fit):
-                raise ConfigError(
-                    f"studies {other} and {name} describe the cell {cell.name} differently; give "
-                    f"one of them a `variant` in conf/study/{name}.yaml"
-                )
+            for key, spec in ((cell.dataset, cell.data), (cell.name, cell.fit)):
+                other, first = seen.setdefault(key, (name, spec))
+                if first != spec:
+                    raise ConfigError(
+                        f"studies {other} and {name} describe {key} differently; give one of them "
+                        f"a `variant` in conf/study/{name}.yaml"
+                    )
 
 
 def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:

@@ -1,8 +1,8 @@
 """How far a run is and how long it still takes.
 
-Files of finished cells are counted (a specification counts as one), so it does not matter which
-process, or which machine of a cluster, makes them. Cells are weighed by their expected cost; the
-time per unit of cost is measured while the run goes on.
+Files of fitted datasets and judged specifications are counted, so it does not matter which process,
+or which machine of a cluster, makes them. They are weighed by their expected cost; the time per
+unit of cost is measured while the run goes on.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TextIO
 
 from experiments.plan import Plan
+from experiments.publish import scored
 
 __all__ = ["Progress", "calm", "duration", "watch"]
 
@@ -41,7 +42,7 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    """Counts the finished cells of a run; files that exist but are stale are made again."""
+    """Counts the finished files of a run; those that exist but are stale are made again."""
 
     def __init__(
         self,
@@ -51,14 +52,11 @@ class Progress:
         clock: Callable[[], float] = time.time,
     ) -> None:
         out = root / plan.directory
-        self.costs = {out / f"fits/{n}.npz": cell.cost for n, cell in plan.cells.items()}
-        specifications = {n: out / f"specifications/{n}.parquet" for n in plan.specifications}
-        self.costs |= dict.fromkeys(specifications.values(), SPECIFICATION)
-        self.studies = {
-            name: [out / f"fits/{cell.name}.npz" for cell in study.cells]
-            + [path for key, path in specifications.items() if key.startswith(f"{name}/")]
-            for name, study in plan.studies.items()
-        }
+        self.costs = {
+            out / f"fits/{name}.npz": sum(cell.cost for cell in cells)
+            for name, cells in plan.datasets.items()
+        } | {out / f"specifications/{name}.parquet": SPECIFICATION for name in plan.specifications}
+        self.studies = {name: [root / path for path in scored(plan, name)] for name in plan.studies}
         self.clock, self.begin = clock, clock()
         self.stale = {root / path for path in stale}
         self.before = self._stamps()
@@ -75,7 +73,7 @@ class Progress:
         return {p for p, t in now.items() if p not in self.stale or t != self.before.get(p)}
 
     def line(self) -> str:
-        """Return one line: time, cells and share of the work done, time left, studies under way."""
+        """Return one line: time, share of the work done, time left, studies under way."""
         done = self._done()
         total, spent = sum(self.costs.values()), sum(self.costs[path] for path in done)
         new = sum(self.costs[path] for path in done - (self.before.keys() - self.stale))
@@ -90,7 +88,7 @@ class Progress:
         under_way = [f"{name} {k}/{n}" for name, (k, n) in counts.items() if 0 < k < n]
         shown = "; ".join(under_way[:4] + ["..."] * (len(under_way) > 4))
         return (
-            f"[kgl] {duration(elapsed)}: {len(done)} of {len(self.costs)} cells, "
+            f"[kgl] {duration(elapsed)}: {len(done)} of {len(self.costs)} fit jobs, "
             f"{spent / total:.0%} of the work, {left} | {sum(k == n for k, n in counts.values())} "
             f"of {len(counts)} studies fitted{f': {shown}' * bool(shown)}"
         )

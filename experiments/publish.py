@@ -41,18 +41,17 @@ def simulated(plan: Plan) -> list[str]:
 
 def scored(plan: Plan, study: str) -> list[str]:
     """Return the files that the table of a study is made from: fits, or specifications."""
-    found = [f"fits/{cell.name}.npz" for cell in plan.studies[study].cells]
+    found = [f"fits/{cell.dataset}.npz" for cell in plan.studies[study].cells]
     keys = [key for key in plan.specifications if key.startswith(f"{study}/")]
     found += [f"specifications/{key}.parquet" for key in keys]
-    return [f"{plan.directory}/{name}" for name in found]
+    return [f"{plan.directory}/{name}" for name in dict.fromkeys(found)]
 
 
 def arrays(plan: Plan, study: str, kind: str) -> list[str]:
     """Return the files of arrays (``fits`` or ``data``) that a figure reads besides its table."""
     found = plan.studies[study]
     cells = found.cells if found.config.get("arrays") else ()
-    names = [cell.name if kind == "fits" else cell.dataset for cell in cells]
-    return [f"{plan.directory}/{kind}/{name}.npz" for name in names]
+    return [f"{plan.directory}/{kind}/{cell.dataset}.npz" for cell in cells]
 
 
 def drawn(plan: Plan, study: str) -> dict[str, Any]:
@@ -121,9 +120,9 @@ def benchmarks(plan: Plan) -> dict[str, list[str]]:
     """Return benchmark files by kind of job; fits by kind of study, since they cost the most."""
     root = f"{plan.directory}/benchmarks"
     files = {"data": [f"{root}/data/{name}.tsv" for name in plan.datasets]}
-    for cell in plan.cells.values():
-        kind = f"fit {cell.model}, {cell.labels['data']}, {cell.labels['sweep']}"
-        files.setdefault(kind, []).append(f"{root}/fit/{cell.name}.tsv")
+    for name, (cell, *_) in plan.datasets.items():
+        kind = f"fit {cell.labels['data']}, {cell.labels['sweep']}"
+        files.setdefault(kind, []).append(f"{root}/fit/{name}.tsv")
     files["specification"] = [f"{root}/specifications/{n}.tsv" for n in plan.specifications]
     files["score"] = [f"{root}/score/{n}.tsv" for n in plan.studies]
     return files

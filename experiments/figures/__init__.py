@@ -16,7 +16,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures import style
-from experiments.io import atomic, load_arrays, load_table, save_csv
+from experiments.io import atomic, load_arrays, load_fits, load_table, save_csv
 from experiments.lookup import resolve
 from experiments.registry import ALL_POINTS, STANDIN
 from experiments.score import summarise
@@ -45,7 +45,7 @@ class Inputs:
     labels : sequence of dict
         The graph, data, level and model of each cell.
     fits, data : sequence of str
-        Files of the cells, where the study sets ``arrays``.
+        Files of the datasets of the cells, where the study sets ``arrays``.
     simulated : bool
         Whether simulated data replace real ones.
     """
@@ -93,7 +93,7 @@ class Inputs:
     def arrays(self) -> Iterator[tuple[dict[str, Any], dict[str, Array], dict[str, Array]]]:
         """Yield labels, data and fit of each cell; replicates are along the first axis."""
         for labels, data, fit in zip(self.labels, self.data, self.fits, strict=True):
-            yield labels, load_arrays(data)[0], load_arrays(fit)[0]
+            yield labels, load_arrays(data)[0], load_fits(fit)[0][labels["model"]]
 
     def aps(self, fit: Mapping[str, Array]) -> Array:
         """Return the average precision of a fit, of weights or of scores as the protocol sets."""

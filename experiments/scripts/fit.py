@@ -1,10 +1,28 @@
-"""Fit one model to one dataset, all replicates, and write its metrics."""
+"""Fit all models of one dataset, all replicates, and write their metrics."""
 
+from functools import partial
+from typing import Any
+
+from experiments import io
 from experiments.fit import fit_cell
-from experiments.io import load_arrays, logged, save_arrays
 
-with logged(snakemake.log[0]) as report:
-    arrays, record = load_arrays(snakemake.input.data)
-    fitted = fit_cell(arrays, snakemake.params.spec, report)
-    settings = {"data": record["settings"], "fit": dict(snakemake.params.spec)}
-    save_arrays(snakemake.output[0], fitted, settings)
+with io.logged(snakemake.log[0]) as report:
+    data, record = io.load_arrays(snakemake.input.data)
+    arrays: dict[str, Any] = {}
+    made_by, errors = [], []
+    for model, job in snakemake.params.models.items():
+        report(f"{model}:")
+        fit = partial(fit_cell, data, job["fit"], report)
+        try:
+            key = {"data": io.array_digest(data), **job}
+            fitted, made = io.cached(snakemake.params.kept, key, fit)
+        except Exception as error:  # the other models are fitted first
+            errors.append(error)
+            continue
+        arrays |= {f"{model}/{name}": values for name, values in fitted.items()}
+        made_by.append(io.state_of(made))
+    if errors:
+        raise errors[0]
+    fits = {model: dict(job["fit"]) for model, job in snakemake.params.models.items()}
+    settings = {"data": record["settings"], "fits": fits, "made_by": io.distinct(made_by)}
+    io.save_arrays(snakemake.output[0], arrays, settings)

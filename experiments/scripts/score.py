@@ -3,25 +3,28 @@
 from pathlib import Path
 from typing import Any
 
-from experiments.io import distinct, load_arrays, load_table, logged, save_table, state_of
+from experiments.io import distinct, load_fits, load_table, logged, save_table, state_of
 from experiments.score import join_verdicts, score_study
 
-study, files, params = snakemake.wildcards.study, snakemake.input.files, snakemake.params
+study, params = snakemake.wildcards.study, snakemake.params
 with logged(snakemake.log[0]) as report:
-    loaded = [(load_table if params.specifications else load_arrays)(path) for path in files]
+    read: Any = load_table if params.specifications else load_fits
+    names = ["/".join(Path(path).with_suffix("").parts[-2:]) for path in snakemake.input.files]
+    loaded = {n: read(path) for n, path in zip(names, snakemake.input.files, strict=True)}
     report(f"{study}: {len(loaded)} files")
-    parts: list[Any] = [part for part, _ in loaded]
     if params.specifications:
-        table = join_verdicts(params.specifications, parts)
+        table = join_verdicts(params.specifications, [part for part, _ in loaded.values()])
     else:
-        table = score_study(study, list(zip(params.labels, parts, strict=True)), params.score)
-    names = ["/".join(Path(path).with_suffix("").parts[-3:]) for path in files]
+        cells = [(labels, loaded[name][0][labels["model"]]) for name, labels in params.cells]
+        table = score_study(study, cells, params.score)
+    records = [record for _, record in loaded.values()]
+    made_by = [state for r in records for state in r["settings"].get("made_by", [state_of(r)])]
     settings = {
         "study": study,
         "score": dict(params.score),
-        "files": {name: record["digest"] for name, (_, record) in zip(names, loaded, strict=True)},
-        # the files may be older than this table
-        "made_by": distinct([state_of(record) for _, record in loaded]),
+        "files": {name: record["digest"] for name, (_, record) in loaded.items()},
+        # the fits may be older than this table
+        "made_by": distinct(made_by),
     }
     report(f"{len(table)} rows")
     save_table(snakemake.output[0], table, settings)
