@@ -47,7 +47,7 @@ class FitSpec(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Cell:
-    """One dataset and one model: a job."""
+    """One dataset and one model."""
 
     name: str
     dataset: str
@@ -66,7 +66,7 @@ class Cell:
         three = "lam" in self.fit["grid"]
         per_point = (4e-3 if masked and three else 4e-4) * (self.data["graph"]["m"] / 20) ** 2
         fits = 1 + self.fit.get("held_out", {}).get("folds", 0)
-        return float(2.0 + self.data["replicates"] * points * per_point * fits)
+        return float(0.2 + self.data["replicates"] * points * per_point * fits)
 
     @property
     def simulated(self) -> bool:

@@ -85,6 +85,7 @@ def _machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": version("scipy"),
+        "cvxpy": version("cvxpy"),
         "blas": f"{blas['name']} {blas['version']}",
         "threads": os.environ.get("OMP_NUM_THREADS"),
         "platform": f"{platform.system()} {platform.machine()}",

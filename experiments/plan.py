@@ -51,10 +51,18 @@ class Plan:
 
     @cached_property
     def datasets(self) -> dict[str, list[Cell]]:
-        """The cells of each dataset, by its name."""
-        found: dict[str, list[Cell]] = {}
-        for cell in self.cells.values():
-            found.setdefault(cell.dataset, []).append(cell)
+        """The cells of each dataset, by its name: its fits are one job.
+
+        In the paper's directory they are those of all studies of the paper, so that a run of one
+        study does not leave other fits than a run of them all.
+        """
+        found: dict[str, list[Cell]] = {cell.dataset: [] for cell in self.cells.values()}
+        cells = self.cells
+        if self.run == "paper" != self.name:
+            cells = make_plan("paper").cells | cells
+        for cell in cells.values():
+            if cell.dataset in found:
+                found[cell.dataset].append(cell)
         return found
 
     @cached_property

@@ -200,7 +200,7 @@ def publish(directory: Path) -> Path:
              for by, lift in ((CV, 0.1), ("aps", 0.3))]
         ),
         "cost": pd.DataFrame(
-            {"job": ["data", "fit gl, independent, noise", "fit gl, swiss, missing"],
+            {"job": ["data", "fit independent, noise", "fit independent, n"],
              "jobs": [2, 3, 4], "minutes_in_all": [1.0, 2.0, 3.0],
              "seconds_longest": [9.0, 8.0, 7.0],
              "memory_mb_largest": [100, 200, 300]}

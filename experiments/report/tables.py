@@ -333,22 +333,17 @@ def duration(seconds: float) -> str:
 
 
 def costs(gallery: Gallery) -> Table | None:
-    """Show time and memory of the jobs; of fits by model."""
+    """Show time and memory of the jobs; of fits by kind of data."""
     cost = gallery.cost
     if cost is None or not len(cost):
         return None
     kinds = cost["job"].str.split(",").str[0]
     rows = []
     for kind, part in cost.groupby(kinds, sort=False):
-        rows.append(_cost_row(_job(str(kind)), part))
+        rows.append(_cost_row(str(kind), part))
     rows.append(_cost_row("all", cost))
     header = ("job", "how many", "minutes in all", "longest, s", "memory, MB")
     return Table(header, tuple(rows))
-
-
-def _job(kind: str) -> str:
-    first, _, model = kind.partition(" ")
-    return f"{first} {label(model)}" if model else kind
 
 
 def _cost_row(name: str, part: pd.DataFrame) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Fit all models of one dataset, all replicates, and write their metrics."""
 
+import traceback
 from functools import partial
 from typing import Any
 
@@ -9,14 +10,16 @@ from experiments.fit import fit_cell
 with io.logged(snakemake.log[0]) as report:
     data, record = io.load_arrays(snakemake.input.data)
     arrays: dict[str, Any] = {}
+    content = io.array_digest(data)
     made_by, errors = [], []
     for model, job in snakemake.params.models.items():
         report(f"{model}:")
         fit = partial(fit_cell, data, job["fit"], report)
         try:
-            key = {"data": io.array_digest(data), **job}
+            key = {"data": content, **job}
             fitted, made = io.cached(snakemake.params.kept, key, fit)
         except Exception as error:  # the other models are fitted first
+            report("".join(traceback.format_exception(error)))
             errors.append(error)
             continue
         arrays |= {f"{model}/{name}": values for name, values in fitted.items()}

@@ -64,8 +64,11 @@ for make, graph, data in (
     spec = {"make": make, "seed": 0, "replicates": 1, "graph": graph, "data": data}
     run("data", f"data {make}", "data.npz", {"spec": spec})
 for name, spec in json.loads(sys.argv[2]).items():
-    run("fit", f"fit {name}", "fit.npz", {"spec": spec}, SimpleNamespace(data=work / "data.npz"))
-score = {"labels": [{}], "score": {"aps": "weights", "best": "replicate"}, "specifications": None}
+    params = {"models": {"mine": {"fit": spec, "code": ""}}, "kept": work / "kept"}
+    run("fit", f"fit {name}", "fit.npz", params, SimpleNamespace(data=work / "data.npz"))
+assert len(list((work / "kept").iterdir())) == len(json.loads(sys.argv[2]))  # none was kept before
+score = {"cells": [(f"{work.name}/fit", {"model": "mine"})], "specifications": None,
+         "score": {"aps": "weights", "best": "replicate"}}
 run("score", "score", "t.parquet", score, SimpleNamespace(files=[str(work / "fit.npz")]))
 run("facts", "facts", "facts.parquet", {"about": {"files": "sushi", "source": "simulated"}})
 run("claims", "claims", "claims.csv", {"tables": {"fig6": ""}, "simulated": ["fig6"]})

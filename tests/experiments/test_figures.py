@@ -86,11 +86,21 @@ def make(folder: Path, name: str, **more: Any) -> Inputs:
                 data_arrays, fit = made[-1]
                 fit["nmi"] = fit.pop("aps_weights")
                 del fit["aps_scores"], fit["sse"], fit["mse_out"], data_arrays["W"]
-    paths = [[_save(folder / f"{k}-{j}.npz", a[j]) for k, a in enumerate(made)] for j in (0, 1)]
-    cells = ((what, fit) for what, (_, fit) in zip(labels, made, strict=True))
+    cells = [(what, fit) for what, (_, fit) in zip(labels, made, strict=True)]
     table = score_study("made", cells, score)
+    drawn_from = [_save(folder / f"data-{k}.npz", arrays) for k, (arrays, _) in enumerate(made)]
+    fits = [
+        # a file of fits may have a model that the study has not
+        _save(folder / f"fits-{k}.npz", _of("other", {n: np.zeros_like(a) for n, a in fit.items()})
+              | _of(what["model"], fit))
+        for k, (what, fit) in enumerate(cells)
+    ]  # fmt: skip
     config = {"figure": figure, "models": models, "sweep": levels, **known}
-    return Inputs("made", config, {"protocol": {"score": score}}, table, labels, paths[1], paths[0])
+    return Inputs("made", config, {"protocol": {"score": score}}, table, labels, fits, drawn_from)
+
+
+def _of(model: str, fit: dict[str, Any]) -> dict[str, Any]:
+    return {f"{model}/{name}": values for name, values in fit.items()}
 
 
 def _save(path: Path, arrays: dict[str, Any]) -> str:
@@ -198,7 +208,7 @@ def test_a_study_that_cannot_be_drawn_is_refused_with_the_remedy(
     inputs = make(tmp_path, name, **change)
     if drop := change.get("drop"):
         arrays = dict(np.load(inputs.fits[0]))
-        np.savez(inputs.fits[0], **{k: v for k, v in arrays.items() if k != drop})
+        np.savez(inputs.fits[0], **{k: v for k, v in arrays.items() if k != f"kgl/{drop}"})
     with pytest.raises(ValueError, match=message):
         resolve(f"experiments.figures.{inputs.config['figure']}")(inputs)
 

@@ -15,10 +15,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments import io
 from experiments.io import (
+    array_digest,
     atomic,
+    cached,
     digest,
     load_arrays,
+    load_fits,
     load_table,
     logged,
     provenance,
@@ -85,6 +89,18 @@ def test_arrays_come_back_as_they_were(tmp_path: Path) -> None:
     for name, values in ARRAYS.items():
         assert arrays[name].dtype == values.dtype
         np.testing.assert_array_equal(arrays[name], values)
+    assert record["settings"] == SETTINGS
+
+
+def test_the_fits_of_a_dataset_are_read_by_model(tmp_path: Path) -> None:
+    arrays = {f"{model}/{name}": a for model in ("kgl", "gl") for name, a in ARRAYS.items()}
+    save_arrays(tmp_path / "a.npz", arrays, SETTINGS)
+    fits, record = load_fits(tmp_path / "a.npz")
+    assert list(fits) == ["kgl", "gl"]
+    for fit in fits.values():
+        assert list(fit) == list(ARRAYS)
+        for name, values in ARRAYS.items():
+            np.testing.assert_array_equal(fit[name], values, strict=True)
     assert record["settings"] == SETTINGS
 
 
@@ -181,6 +197,92 @@ def test_no_flipped_bit_goes_unnoticed(kind: str, tmp_path: Path) -> None:
             assert (list(again), record) == (list(expected), written)
             for name, values in expected.items():
                 np.testing.assert_array_equal(again[name], values, strict=True)
+
+
+def test_arrays_are_named_by_all_of_their_contents() -> None:
+    known = {"a": np.arange(6.0).reshape(2, 3), "b": np.array(["x", "yz"])}
+    name, a = array_digest(known), known["a"]
+    # neither how they lie in memory nor their order counts
+    same = {"b": known["b"].copy(), "a": np.asfortranarray(a)}
+    assert array_digest(same) == name
+    other = a.copy()
+    other[1, 2] = np.nextafter(other[1, 2], 9.0)
+    bits = a.view(np.int64)  # the same bytes as another type
+    changes = (other, bits, a.astype(np.float32), a.reshape(3, 2), a.ravel(), a[:1])
+    found = {array_digest({**known, "a": change}) for change in changes}
+    found |= {array_digest({"c": a, "b": known["b"]}), array_digest({"a": a})}
+    found.add(array_digest({**known, "b": np.array(["x", "yy"])}))
+    assert len(found - {name}) == len(changes) + 3
+
+
+class Maker:
+    """Makes arrays, and counts how often."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self) -> dict[str, np.ndarray]:
+        self.calls += 1
+        return {**ARRAYS, "call": np.array(self.calls)}
+
+
+def test_what_is_kept_is_not_made_again(tmp_path: Path) -> None:
+    make, folder = Maker(), tmp_path / "new/kept"
+    first, record = cached(folder, SETTINGS, make)
+    again, same = cached(folder, json.loads(json.dumps(SETTINGS)), make)
+    assert make.calls == 1
+    assert list(again) == list(first) == [*ARRAYS, "call"]
+    for name, values in first.items():
+        np.testing.assert_array_equal(again[name], values, strict=True)
+    assert same == record
+    assert record["settings"] == SETTINGS
+    # a file of its own for each key, and another directory has nothing
+    other, _ = cached(folder, {**SETTINGS, "seed": 1}, make)
+    assert (make.calls, int(other["call"]), len(list(folder.iterdir()))) == (2, 2, 2)
+    assert int(cached(folder, SETTINGS, make)[0]["call"]) == 1
+    cached(tmp_path / "elsewhere", SETTINGS, make)
+    assert make.calls == 3
+
+
+@pytest.mark.parametrize("name", ["kgl", "numpy", "scipy", "blas", "threads", "platform"])
+def test_what_other_libraries_made_is_not_used(name: str, tmp_path: Path, monkeypatch) -> None:
+    make, machine = Maker(), dict(io._machine())
+    cached(tmp_path, SETTINGS, make)
+    monkeypatch.setattr(io, "_machine", lambda: {**machine, name: "another"})
+    found, record = cached(tmp_path, SETTINGS, make)
+    assert (make.calls, int(found["call"]), record[name]) == (2, 2, "another")
+    cached(tmp_path, SETTINGS, make)
+    monkeypatch.setattr(io, "_machine", lambda: machine)
+    assert int(cached(tmp_path, SETTINGS, make)[0]["call"]) == 1  # the first is still there
+    assert make.calls == 2
+
+
+def test_a_kept_file_that_cannot_be_read_is_made_again(tmp_path: Path) -> None:
+    make = Maker()
+    cached(tmp_path, SETTINGS, make)
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    for k, spoiled in enumerate((b"", b"hello", whole[: len(whole) // 2], None)):
+        if spoiled is None:
+            np.savez(path, sse=np.ones(2))  # of another program
+        else:
+            path.write_bytes(spoiled)
+        found, _ = cached(tmp_path, SETTINGS, make)
+        assert make.calls == int(found["call"]) == k + 2
+        assert int(cached(tmp_path, SETTINGS, make)[0]["call"]) == k + 2
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_fails_is_not_kept(tmp_path: Path) -> None:
+    def broken() -> dict[str, np.ndarray]:
+        raise FileNotFoundError("on purpose")
+
+    with pytest.raises(FileNotFoundError, match="on purpose"):
+        cached(tmp_path / "kept", SETTINGS, broken)
+    assert not list(tmp_path.rglob("*.npz"))
+    make = Maker()
+    cached(tmp_path / "kept", SETTINGS, make)
+    assert make.calls == 1
 
 
 def test_provenance_names_settings_code_and_libraries() -> None:

@@ -89,6 +89,12 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         seven=alone + "overrides: [seed=7]\n",
         apart=alone + "overrides: [seed=7]\nvariant: seven\n",
         clash="studies: [small, seven]\n",
+        other=alone.replace("[gl]", "[kgln]") + "overrides: [seed=7]\n",
+        clash_of_data="studies: [small, other]\n",
+        tight=alone + "overrides: [protocol.fit.tol=0.5]\n",
+        clash_of_fits="studies: [small, tight]\n",
+        loose=alone.replace("[gl]", "[kgln]") + "overrides: [protocol.fit.tol=0.5]\n",
+        beside="studies: [small, loose]\n",
         fine="studies: [small, apart]\n",
         little="studies: [seven]\nrun: little\noverrides: [seed=8, replicates=4]\n",
         once=SMALL.replace("sweep:", ONCE + "sweep:").replace("[sbm]", "[sbm, er]"),
@@ -142,7 +148,7 @@ def test_the_paper_has_every_figure_family_and_model(paper: Plan) -> None:
     for cell in paper.cells.values():
         assert np.isfinite(cell.cost)
         assert cell.cost > 0
-        assert paper.datasets[cell.dataset] == cell.data
+        assert paper.datasets[cell.dataset][0].data == cell.data
         # the solvers have neither densities nor folds, which are what is solved
         assert not {"density", "folds", "cut", "decimals"} & set(cell.fit["fit"])
 
@@ -190,6 +196,13 @@ def test_cells_are_named_by_what_they_hold_and_shared(paper: Plan) -> None:
     assert names(paper, "fig12") == names(paper, "h1")
     assert set(paper.cells) == set().union(*(names(paper, study) for study in paper.studies))
     assert len(paper.cells) < sum(len(study.cells) for study in paper.studies.values())
+    # of each dataset all cells, each once, whatever study they come from
+    listed = [cell for cells in paper.datasets.values() for cell in cells]
+    assert {cell.name: cell for cell in listed} == paper.cells
+    assert len(listed) == len(paper.cells)
+    assert all(c.dataset == name for name, cells in paper.datasets.items() for c in cells)
+    shared = {cell.model for cell in paper.datasets["sbm-dependent/missing-0.2"]}
+    assert {cell.model for cell in paper.studies["fig13"].cells} < shared
     one = make_plan("fig13")
     assert one.directory == "results/paper"
     assert all(cell == paper.cells[name] for name, cell in one.cells.items())
@@ -327,14 +340,23 @@ def test_an_edit_changes_what_depends_on_it_and_nothing_else(tmp_path, conf, mon
 
 
 @pytest.mark.usefixtures("conf")
-def test_studies_that_describe_a_cell_differently_are_refused() -> None:
-    message = refusal("clash")
-    assert all(
-        text in message
-        for text in ("small and seven", "sbm-independent/noise-0.0/gl", "conf/study/seven.yaml")
-    )
-    with pytest.raises(ConfigError, match="small and seven"):
-        plan_specification("clash", [])
+def test_studies_that_describe_data_or_a_cell_differently_are_refused() -> None:
+    dataset = "sbm-independent/noise-0.0"
+    for clash, other, what in (
+        ("clash", "seven", dataset),
+        ("clash_of_data", "other", dataset),  # of one dataset, though no model is in both
+        ("clash_of_fits", "tight", f"{dataset}/gl"),
+    ):
+        message = refusal(clash)
+        for text in (f"small and {other}", f" {what} ", f"conf/study/{other}.yaml"):
+            assert text in message
+        with pytest.raises(ConfigError, match=f"small and {other}"):
+            plan_specification(clash, [])
+    # models of one dataset may be fitted in different ways
+    cells = make_plan("beside").datasets[dataset]
+    assert [(cell.model, cell.fit["fit"]["tol"] == 0.5) for cell in cells] == [
+        *(("gl", False), ("kgln", True)),
+    ]
     plan = make_plan("fine")
     apart = {name.replace("dependent/", "dependent-seven/") for name in GL}
     assert set(plan.cells) == GL | KGL | apart

@@ -98,13 +98,33 @@ def test_claims_are_judged_by_the_tables_of_a_collection(paper: Plan) -> None:
 
 def test_figures_receive_their_study_and_the_arrays_that_they_read(paper: Plan) -> None:
     (cell,) = paper.studies["fig1"].cells
-    assert publish.arrays(paper, "fig1", "fits") == [f"results/paper/fits/{cell.name}.npz"]
+    assert publish.arrays(paper, "fig1", "fits") == [f"results/paper/fits/{cell.dataset}.npz"]
     assert publish.arrays(paper, "fig1", "data") == [f"results/paper/data/{cell.dataset}.npz"]
     assert publish.arrays(paper, "fig2", "fits") == publish.arrays(paper, "fig2", "data") == []
     drawn = publish.drawn(paper, f"fig6{SUFFIX}")
     assert drawn["simulated"] is True
     assert drawn["config"]["figure"] == paper.studies[f"fig6{SUFFIX}"].config["figure"]
     assert len(drawn["labels"]) == len(paper.studies[f"fig6{SUFFIX}"].cells)
+
+
+def test_a_table_reads_each_file_of_its_study_once(paper: Plan) -> None:
+    for name, study in paper.studies.items():
+        found = publish.scored(paper, name)
+        assert len(found) == len(set(found))
+        datasets = dict.fromkeys(cell.dataset for cell in study.cells)
+        if study.cells:
+            assert found == [f"results/paper/fits/{dataset}.npz" for dataset in datasets]
+    assert len(publish.scored(paper, "fig2")) == len(paper.studies["fig2"].cells) // 3
+    keys = [key for key in paper.specifications if key.startswith("specifications/")]
+    expected = [f"results/paper/specifications/{key}.parquet" for key in keys]
+    assert publish.scored(paper, "specifications") == expected
+    # a figure reads its arrays cell by cell
+    imputed = f"swiss_imputed{SUFFIX}"
+    cells = paper.studies[imputed].cells
+    for kind in ("fits", "data"):
+        found = publish.arrays(paper, imputed, kind)
+        assert found == [f"results/paper/{kind}/{cell.dataset}.npz" for cell in cells]
+    assert len(cells) > 1
 
 
 def test_captions_go_by_the_name_of_the_study(paper: Plan) -> None:
@@ -135,8 +155,9 @@ def test_every_job_that_costs_has_a_benchmark(paper: Plan) -> None:
     listed = [path for paths in found.values() for path in paths]
     assert len(listed) == len(set(listed))
     studies, specifications = len(paper.studies), len(paper.specifications)
-    expected = len(paper.datasets) + len(paper.cells) + studies + specifications
-    assert len(listed) == expected
-    assert {"data", "score", "specification", "fit kgl, dependent, missing"} <= set(found)
+    assert len(listed) == 2 * len(paper.datasets) + studies + specifications
+    assert {"data", "score", "specification", "fit dependent, missing"} <= set(found)
+    fits = [path for kind, paths in found.items() if kind.startswith("fit ") for path in paths]
+    assert sorted(fits) == sorted(f"results/paper/benchmarks/fit/{n}.tsv" for n in paper.datasets)
     assert "results/paper/benchmarks/score/fig2.tsv" in found["score"]
     assert found["specification"][0].endswith("/specifications/specifications/default.tsv")

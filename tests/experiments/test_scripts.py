@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments import fit as fitting
 from experiments import io
 from experiments.datasets.real import facts
 from experiments.datasets.synthetic import build
 from experiments.fit import fit_cell
-from experiments.io import digest, load_arrays, load_table, save_table
+from experiments.io import digest, load_arrays, load_fits, load_table, save_table
 from experiments.lookup import ROOT, ConfigError
 from experiments.score import score_study
 from experiments.specifications import judge_specification
@@ -36,6 +37,7 @@ FIT: dict[str, Any] = {
     "fit": {"average": True, "tol": 1e-4, "max_iter": 50, "solver": "newton", "backend": None},
     "keep": [],
 }
+GL: dict[str, Any] = {**FIT, "estimator": "GL", "grid": {"psi": [0.01, 0.1]}}
 SCORE = {"aps": "weights", "best": "replicate"}
 LABELS = {"graph": "er", "data": "independent", "sweep": "noise", "level": 0.1, "m": 6, "n": 10,
           "noise": 0.1, "missing": 0.2, "model": "gl2step"}  # fmt: skip
@@ -61,23 +63,39 @@ def make_data(path: Path, spec: dict[str, Any] = DATA) -> Path:
     return path
 
 
-def make_fit(data: Path, path: Path, **change: Any) -> Path:
-    params = SimpleNamespace(spec={**FIT, **change})
+def make_fits(data: Path, path: Path, kept: Path, code: str = "1", **models: Any) -> Path:
+    """Fit models, given by name with their settings, or the one of the other tests."""
+    models = models or {"gl2step": FIT}
+    jobs = {name: {"fit": spec, "code": code} for name, spec in models.items()}
+    params = SimpleNamespace(models=jobs, kept=str(kept))
     known = {"input": Named(data=str(data)), "output": Named(str(path)), "params": params}
     run("fit", path.with_suffix(".log"), **known)
     return path
 
 
-def make_table(fits: list[Path], labels: list[dict[str, Any]], path: Path) -> Path:
+def make_table(fits: list[Path], cells: list[tuple[str, dict[str, Any]]], path: Path) -> Path:
     run(
         "score",
         path.with_suffix(".log"),
         input=Named(files=[str(fit) for fit in fits]),
         output=Named(str(path)),
-        params=SimpleNamespace(labels=labels, score=SCORE, specifications=None),
+        params=SimpleNamespace(cells=cells, score=SCORE, specifications=None),
         wildcards=SimpleNamespace(study="fig2"),
     )
     return path
+
+
+@pytest.fixture
+def fitted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The estimators that jobs fit, in order."""
+    found: list[str] = []
+
+    def counted(data: Any, spec: Any, report: Any) -> Any:
+        found.append(spec["estimator"])
+        return fit_cell(data, spec, report)
+
+    monkeypatch.setattr(fitting, "fit_cell", counted)
+    return found
 
 
 def same(found: dict[str, Any], expected: dict[str, Any]) -> bool:
@@ -93,26 +111,80 @@ def test_data_fit_and_table_through_files(tmp_path: Path) -> None:
     assert record["settings"] == DATA
     assert "replicate 2/2" in (tmp_path / "data.log").read_text()
 
-    fit = make_fit(data, tmp_path / "a/er-independent/noise-0.1/gl2step.npz")
-    fitted, record = load_arrays(fit)
-    expected = fit_cell(build(DATA), FIT)
-    assert same(fitted, expected)
-    assert record["settings"] == {"data": DATA, "fit": FIT}
+    specs, kept = {"gl2step": FIT, "gl": GL}, tmp_path / "kept"
+    fit = make_fits(data, tmp_path / "a/er-independent/noise-0.1.npz", kept, **specs)
+    fits, record = load_fits(fit)
+    expected = {model: fit_cell(build(DATA), spec) for model, spec in specs.items()}
+    assert list(fits) == list(specs)
+    assert all(same(fits[model], expected[model]) for model in specs)
+    state = io.state_of(record)
+    assert record["settings"] == {"data": DATA, "fits": specs, "made_by": [state]}
+    log = fit.with_suffix(".log").read_text()
+    assert log.index("gl2step:") < log.index("gl:")
 
-    grid = {**FIT["grid"], "rho": [2.0]}
-    other = make_fit(data, tmp_path / "a/er-independent/noise-0.2/gl2step.npz", grid=grid)
-    labels = [LABELS, LABELS | {"level": 0.2}]
-    table, made = load_table(make_table([fit, other], labels, tmp_path / "fig2.parquet"))
-    cells = [(labels[0], expected), (labels[1], load_arrays(other)[0])]
-    assert table.equals(score_study("fig2", cells, SCORE))
+    other = make_fits(
+        *(data, tmp_path / "a/er-independent/noise-0.2.npz", kept),
+        gl2step={**FIT, "grid": {**FIT["grid"], "rho": [2.0]}},
+    )
+    # cells in an order of their own; one model of a file may be left out
+    first, second = "er-independent/noise-0.1", "er-independent/noise-0.2"
+    labels = [LABELS | {"model": "gl"}, LABELS | {"level": 0.2}, LABELS]
+    cells = list(zip((first, second, first), labels, strict=True))
+    table, made = load_table(make_table([fit, other], cells, tmp_path / "fig2.parquet"))
+    by_model = [expected["gl"], load_fits(other)[0]["gl2step"], expected["gl2step"]]
+    assert table.equals(score_study("fig2", zip(labels, by_model, strict=True), SCORE))
+    fewer, _ = load_table(make_table([fit], cells[2:], tmp_path / "fewer.parquet"))
+    assert fewer.equals(score_study("fig2", [(LABELS, expected["gl2step"])], SCORE))
     # a table names all of its fits, and the code that made them
     settings = made["settings"]
     assert (settings["study"], settings["score"]) == ("fig2", SCORE)
-    assert settings["files"] == {
-        "er-independent/noise-0.1/gl2step": digest(record["settings"]),
-        "er-independent/noise-0.2/gl2step": load_arrays(other)[1]["digest"],
-    }
-    assert settings["made_by"] == [io.state_of(record)]
+    digests = {first: digest(record["settings"]), second: load_arrays(other)[1]["digest"]}
+    assert settings["files"] == digests
+    assert settings["made_by"] == [state]
+
+
+def test_a_new_model_is_fitted_and_the_others_are_kept(tmp_path, fitted, monkeypatch):
+    data, kept = make_data(tmp_path / "data.npz"), tmp_path / "kept"
+    old = {"commit": "0" * 40, "dirty": True}
+    with monkeypatch.context() as patch:
+        patch.setattr(io, "_git", lambda: old)
+        before, record = load_fits(make_fits(data, tmp_path / "fit.npz", kept, gl=GL))
+    files = {path: path.stat().st_mtime_ns for path in kept.iterdir()}
+    assert (fitted, len(files)) == (["GL"], 1)
+    after, made = load_fits(make_fits(data, tmp_path / "fit.npz", kept, gl2step=FIT, gl=GL))
+    assert fitted == ["GL", "GL-2step"]
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in files.items())
+    assert len(list(kept.iterdir())) == 2
+    for name, values in before["gl"].items():
+        assert after["gl"][name].dtype == values.dtype
+        assert after["gl"][name].tobytes() == values.tobytes()
+    assert same(after["gl2step"], fit_cell(build(DATA), FIT))
+    # the file names the code of each of its fits, and so does a table of it
+    states = [io.state_of(record), io.state_of(made)]
+    assert states[0] != states[1]
+    assert made["settings"]["made_by"] == io.distinct(states)
+    names = [(f"{tmp_path.name}/fit", LABELS | {"model": model}) for model in ("gl", "gl2step")]
+    _, table = load_table(make_table([tmp_path / "fit.npz"], names, tmp_path / "t.parquet"))
+    assert table["settings"]["made_by"] == io.distinct(states)
+
+
+@pytest.mark.parametrize("change", ["data", "fit", "code"])
+def test_other_data_settings_or_code_are_another_fit(change, tmp_path, fitted):
+    data, kept, out = make_data(tmp_path / "data.npz"), tmp_path / "kept", tmp_path / "fit.npz"
+    make_fits(data, out, kept, gl=GL, gl2step=FIT)
+    spec, code = GL, "1"
+    if change == "data":
+        data = make_data(tmp_path / "data.npz", {**DATA, "seed": 1})
+    elif change == "fit":
+        spec = {**GL, "fit": {**GL["fit"], "max_iter": 40}}
+    else:
+        code = "2"
+    make_fits(data, out, kept, code, gl=spec, gl2step=FIT)
+    # settings of one model leave the others alone
+    assert fitted == ["GL", "GL-2step", "GL", *["GL-2step"] * (change != "fit")]
+    # nothing is lost: what was fitted before is there, under any name, for any file
+    make_fits(make_data(tmp_path / "data.npz"), tmp_path / "other.npz", kept, mine=GL, two=FIT)
+    assert len(fitted) == 3 + (change != "fit")
 
 
 @pytest.mark.parametrize("files", ["swiss", "sushi"])
@@ -157,7 +229,7 @@ def test_the_verdicts_of_all_specifications_are_one_table(tmp_path: Path) -> Non
 
     def gather(name: str, files: list[str]) -> Path:
         known = {"input": Named(files=files), "output": Named(str(tmp_path / name))}
-        params = SimpleNamespace(specifications=about, labels=[], score={})
+        params = SimpleNamespace(specifications=about, cells=[], score={})
         wildcards = SimpleNamespace(study="specifications")
         run("score", tmp_path / "log", **known, params=params, wildcards=wildcards)
         return tmp_path / name
@@ -292,11 +364,38 @@ def test_files_are_published_as_they_are(tmp_path: Path) -> None:
 def test_a_fit_that_fails_leaves_no_file_but_a_log(change, error, tmp_path):
     data = tmp_path / "absent.npz" if change is None else make_data(tmp_path / "data.npz")
     with pytest.raises(error) as caught:
-        make_fit(data, tmp_path / "out/fit.npz", **(change or {}))
+        make_fits(data, tmp_path / "out/fit.npz", tmp_path / "kept", gl={**FIT, **(change or {})})
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["fit.log"]
     log = (tmp_path / "out/fit.log").read_text()
     assert "Traceback" in log
     assert str(caught.value) in log
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_model_that_fails_does_not_keep_the_others_from_being_fitted(tmp_path, fitted):
+    data, out = make_data(tmp_path / "data.npz"), tmp_path / "out/fit.npz"
+    broken = {**FIT, "fit": {**FIT["fit"], "backend": "OSQP"}}
+    # an error of its own for each: the first is raised
+    models = {"broken": broken, "gl": GL, "worse": {**FIT, "grid": {"rho": [0.1]}}, "gl2step": FIT}
+    with pytest.raises(ValueError, match="OSQP"):
+        make_fits(data, out, tmp_path / "kept", **models)
+    assert fitted == ["GL-2step", "GL", "GL-2step", "GL-2step"]
+    assert [path.name for path in out.parent.iterdir()] == ["fit.log"]
+    log = out.with_suffix(".log").read_text()
+    assert "Traceback" in log
+    assert "OSQP" in log
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "kept").iterdir()}
+    assert len(kept) == 2
+
+    # the next run fits what failed, and no more
+    fitted.clear()
+    models |= {"broken": {**FIT, "estimator": "KGL-N", "grid": {"lam": [0.1], **FIT["grid"]}}}
+    models |= {"worse": {**GL, "grid": {"psi": [1.0]}}}
+    found, _ = load_fits(make_fits(data, out, tmp_path / "kept", **models))
+    assert fitted == ["KGL-N", "GL"]
+    assert {p: p.stat().st_mtime_ns for p in kept} == kept
+    assert list(found) == list(models)
+    assert same(found["gl2step"], fit_cell(build(DATA), FIT))
 
 
 def test_other_jobs_that_fail_leave_no_file_but_a_log(tmp_path: Path) -> None:
@@ -304,9 +403,12 @@ def test_other_jobs_that_fail_leave_no_file_but_a_log(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nosuch"):
         make_data(tmp_path / "data.npz", broken)
     assert "nosuch" in (tmp_path / "data.log").read_text()
-    fit = make_fit(make_data(tmp_path / "other.npz"), tmp_path / "fit.npz")
-    with pytest.raises(ValueError, match="zip"):
-        make_table([fit], [], tmp_path / "t.parquet")
+    fit = make_fits(make_data(tmp_path / "other.npz"), tmp_path / "fit.npz", tmp_path / "kept")
+    # a cell of a file that is not there, and one of a model that its file does not have
+    name = f"{tmp_path.name}/fit"
+    for cell in ((f"{name}s", LABELS), (name, LABELS | {"model": "kgl"})):
+        with pytest.raises(KeyError, match=r"fits|kgl"):
+            make_table([fit], [(name, LABELS), cell], tmp_path / "t.parquet")
     with pytest.raises(FileNotFoundError, match="absent"):
         summarise(tmp_path, (tmp_path / "absent.parquet",))
     assert "absent.parquet" in (tmp_path / "log").read_text()

@@ -11,7 +11,7 @@ import pytest
 from experiments.claims.printed import h1_distance
 from experiments.datasets.synthetic import build
 from experiments.fit import fit_cell
-from experiments.io import load_arrays, save_arrays
+from experiments.io import load_arrays, load_fits, save_arrays
 from experiments.lookup import ROOT, ConfigError
 from experiments.plan import Plan, make_plan, plan_specification
 from experiments.registry import ALL_POINTS, Verdict
@@ -61,16 +61,16 @@ def _conf(shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def by_files(plan: Plan, root: Path) -> dict[str, pd.DataFrame]:
     """The tables of a plan with every dataset and fit written to a file and read again."""
-    for name, data in plan.datasets.items():
-        save_arrays(root / f"data/{name}.npz", build(data), {})
-    for name, cell in plan.cells.items():
-        arrays, _ = load_arrays(root / f"data/{cell.dataset}.npz")
-        save_arrays(root / f"fits/{name}.npz", fit_cell(arrays, cell.fit), {})
+    for name, cells in plan.datasets.items():
+        save_arrays(root / f"data/{name}.npz", build(cells[0].data), {})
+        data, _ = load_arrays(root / f"data/{name}.npz")
+        fits = {c.model: fit_cell(data, c.fit) for c in cells}
+        arrays = {f"{model}/{key}": a for model, fit in fits.items() for key, a in fit.items()}
+        save_arrays(root / f"fits/{name}.npz", arrays, {})
+    read = {name: load_fits(root / f"fits/{name}.npz")[0] for name in plan.datasets}
     return {
         name: score_study(
-            name,
-            [(cell.labels, load_arrays(root / f"fits/{cell.name}.npz")[0]) for cell in study.cells],
-            study.score,
+            name, [(c.labels, read[c.dataset][c.model]) for c in study.cells], study.score
         )
         for name, study in plan.studies.items()
     }

@@ -20,7 +20,7 @@ from matplotlib.image import imread
 from experiments import publish
 from experiments.claims import ALL
 from experiments.config import option
-from experiments.io import load_arrays, load_table
+from experiments.io import array_digest, digest, load_arrays, load_fits, load_table
 from experiments.plan import make_plan
 from experiments.registry import CV, Verdict
 from experiments.report import load
@@ -31,7 +31,9 @@ SMOKE = "study=smoke"
 PLAN = make_plan("smoke", ["data.source=simulated"])
 OUT = PLAN.directory
 MODELS = {"gl", "gl2step", "kgln", "kglo", "kgl", "kglagnostic"}
-FITS = frozenset(f"{OUT}/fits/{name}.npz" for name in PLAN.cells)
+FITS = frozenset(f"{OUT}/fits/{name}.npz" for name in PLAN.datasets)
+#: Where every fit of a model is kept by what it is made from.
+KEPT = "results/.fits"
 PUBLISHED = publish.published(PLAN)
 CLAIM_TABLES, REPORT = publish.claim_tables(PLAN), publish.report_files(PLAN)
 DATA = frozenset(f"{OUT}/data/{name}.npz" for name in PLAN.datasets)
@@ -49,8 +51,15 @@ def overrides(*texts):
     return f"overrides=[{','.join(json.dumps(text) for text in texts)}]"
 
 
-def fits(*names):
-    return {f for f in FITS if Path(f).stem in names}
+def fits_of(cells):
+    """Files of the datasets of some cells."""
+    return {f"{OUT}/fits/{cell.dataset}.npz" for cell in cells}
+
+
+def stamps(checkout):
+    """When each kept fit was written."""
+    found = (checkout.root / KEPT).glob("[!.]*.npz")
+    return {path.name: path.stat().st_mtime_ns for path in found}
 
 
 def pending(checkout):
@@ -129,7 +138,7 @@ def test_the_run_says_where_it_comes_from(smoke):
     protocol = record["run"]["protocol"]["data"]
     assert (protocol["m"], protocol["n"]) == (8, 12)
     cost = pd.read_csv(smoke.root / OUT / f"jobs/{name}.csv")
-    jobs = len(PLAN.cells) + len(PLAN.datasets) + len(PLAN.studies) + len(PLAN.specifications)
+    jobs = 2 * len(PLAN.datasets) + len(PLAN.studies) + len(PLAN.specifications)
     assert cost["jobs"].sum() == jobs
     about = json.loads((smoke.root / OUT / f"run/{name}.json").read_text(encoding="utf-8"))
     assert about["jobs"] == jobs
@@ -140,6 +149,28 @@ def test_the_run_says_where_it_comes_from(smoke):
     facts = pd.read_csv(smoke.root / OUT / f"facts/{name}.csv")
     assert set(facts["files"]) == {"swiss", "sushi"}
     assert set(facts["source"]) == {"simulated"}
+
+
+def test_every_fit_is_in_the_file_of_its_dataset_and_kept(smoke):
+    kept = {}
+    for path in (smoke.root / KEPT).iterdir():
+        arrays, record = load_arrays(path)
+        kept[digest([record["settings"]["data"], record["settings"]["fit"]])] = arrays
+    found = set()
+    for name, cells in PLAN.datasets.items():
+        data, _ = load_arrays(smoke.root / f"{OUT}/data/{name}.npz")
+        fits, record = load_fits(smoke.root / f"{OUT}/fits/{name}.npz")
+        assert list(fits) == [cell.model for cell in cells]
+        assert record["settings"]["fits"] == {cell.model: cell.fit for cell in cells}
+        for cell in cells:
+            key = digest([array_digest(data), cell.fit])
+            assert bytes_of(kept[key]) == bytes_of(fits[cell.model])
+            found.add(key)
+    assert found == set(kept)
+
+
+def bytes_of(arrays):
+    return {name: (str(a.dtype), a.shape, a.tobytes()) for name, a in arrays.items()}
 
 
 def test_the_gallery_has_what_the_plan_says_and_no_more(smoke):
@@ -214,9 +245,13 @@ def test_a_second_run_has_nothing_to_do(finished):
     assert finished.files(OUT) == before
 
 
-def test_an_edited_model_reruns_its_own_cells(finished):
+def test_an_edited_model_is_fitted_again_and_no_other(finished):
     finished.replace("conf/model/kglo.yaml", "lam: ${grid.lam}", "lam: [0.03, 3.0]")
-    mine, concerned = fits("kglo"), studies_with(lambda cell: cell.model == "kglo")
+    cells = [cell for cell in PLAN.cells.values() if cell.model == "kglo"]
+    # jobs of the datasets that have the model, and then of the studies that read their files
+    mine = fits_of(cells)
+    assert len(mine) == len(cells) < len(FITS)
+    concerned = studies_with(lambda cell: fits_of([cell]) <= mine)
     assert {"fig2", "fig3", "fig4", f"fig6{SUFFIX}"} <= concerned < EVERY
     many = MANY  # specifications have every model
     assert pending(finished) == {
@@ -225,10 +260,20 @@ def test_an_edited_model_reruns_its_own_cells(finished):
     }  # fmt: skip
     # and so it does, as far as the tables
     before = finished.files(f"{OUT}/fits") | finished.files(f"{OUT}/data")
-    tables = finished.files(f"{OUT}/tables")
+    tables, kept = finished.files(f"{OUT}/tables"), stamps(finished)
+    old = {path: load_fits(finished.root / path)[0] for path in mine}
     finished.snakemake("--cores", "2", "--until", "score", "--config", SMOKE)
     after = finished.files(f"{OUT}/fits") | finished.files(f"{OUT}/data")
     assert {path for path in after if after[path] != before[path]} == mine
+    # the other models of these datasets are not fitted again
+    now = stamps(finished)
+    assert {name: now.get(name) for name in kept} == kept
+    assert len(now) == len(kept) + len(cells)
+    for path, fits in old.items():
+        new, _ = load_fits(finished.root / path)
+        assert list(new) == list(fits)
+        same = {model for model in fits if bytes_of(new[model]) == bytes_of(fits[model])}
+        assert same == set(fits) - {"kglo"}
     changed = {p for p, content in finished.files(f"{OUT}/tables").items() if content != tables[p]}
     # specifications are judged anew, and may come to the same verdicts
     assert concerned <= {Path(path).stem for path in changed} <= concerned | many
@@ -250,7 +295,9 @@ def drawn_by(*modules):
 
 
 CONTROLLED = frozenset(
-    f"{OUT}/data/{name}.npz" for name, s in PLAN.datasets.items() if "custom_kernels" in s["make"]
+    f"{OUT}/data/{name}.npz"
+    for name, (cell, *_) in PLAN.datasets.items()
+    if "custom_kernels" in cell.data["make"]
 )
 
 
@@ -260,9 +307,7 @@ def studies_with(wanted):
 
 
 ALL_TABLES = {**AGAIN, "score": EVERY | MANY, "figure": EVERY | MANY}
-CONTROLLED_FITS = {
-    f for f in FITS if f"{Path(f).parent}.npz".replace("/fits/", "/data/") in CONTROLLED
-}
+CONTROLLED_FITS = {path.replace("/data/", "/fits/") for path in CONTROLLED}
 
 
 @pytest.mark.parametrize(
@@ -323,14 +368,14 @@ def test_new_settings_of_the_data_reach_the_fits(finished):
     finished.replace("conf/data/dependent.yaml", "noise: 0.01", "noise: 0.02")
     # figure 2 sweeps over the noise, so its cells do not depend on the default
     touched = {
-        name: cell
-        for name, cell in PLAN.cells.items()
+        name
+        for name, (cell, *_) in PLAN.datasets.items()
         if cell.labels["data"] == "dependent" and "/noise-" not in name
     }
     found = pending(finished)
-    assert found["data"] == {f"{OUT}/data/{cell.dataset}.npz" for cell in touched.values()}
-    assert found["fit"] == {f"{OUT}/fits/{name}.npz" for name in touched}
-    concerned = studies_with(lambda cell: cell.name in touched)
+    for kind, rule in (("data", "data"), ("fits", "fit")):
+        assert found[rule] == {f"{OUT}/{kind}/{name}.npz" for name in touched}
+    concerned = studies_with(lambda cell: cell.dataset in touched)
     assert {"fig3", "fig5", "fig13"} <= concerned
     # data of controls have a noise of their own
     assert not concerned & ({"fig2", "control_kx"} | REAL)
@@ -443,14 +488,15 @@ FIG2 = ("study=fig2", "run=again", overrides(*SMALL))
 
 
 def test_a_killed_run_goes_on_with_any_number_of_cores(smoke, checkout):
-    """Begun on two cores, killed and ended on one, figure 2 has the bytes of the smoke run."""
-    total = len(make_plan("fig2", SMALL).cells)
+    """Begun on one core, killed and ended on two, figure 2 has the bytes of the smoke run."""
+    plan = make_plan("fig2", SMALL)
 
-    def done():
-        return set((checkout.root / "results/again/fits").rglob("[!.]*.npz"))
+    def done(*kinds):
+        folders = [checkout.root / "results/again" / kind for kind in kinds]
+        return {path for folder in folders for path in folder.rglob("[!.]*.npz")}
 
     process = subprocess.Popen(
-        checkout.command("--cores", "2", "--config", *FIG2),
+        checkout.command("--cores", "1", "--config", *FIG2),
         cwd=checkout.root,
         env=checkout.environment,
         stdin=subprocess.DEVNULL,
@@ -460,23 +506,30 @@ def test_a_killed_run_goes_on_with_any_number_of_cores(smoke, checkout):
     )
     try:
         end = time.monotonic() + 300
-        while len(done()) < 3:
+        while not done("fits"):
             assert process.poll() is None
             assert time.monotonic() < end
             time.sleep(0.05)
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    kept = {path: path.stat().st_mtime_ns for path in done()}
-    assert 3 <= len(kept) < total
+    ready = {path: path.stat().st_mtime_ns for path in done("data", "fits")}
+    kept = stamps(checkout)
+    # the next job takes longer to start than this test to look
+    assert 1 <= len(done("fits")) < len(plan.datasets)
+    assert 3 <= len(kept) < len(plan.cells)
     assert not (checkout.root / "results/again/tables/fig2.parquet").exists()
 
     # the same command goes on, without any other step
-    checkout.snakemake("--cores", "1", "--config", *FIG2)
-    assert len(done()) == total
-    # at most the two jobs that were under way, finished but not yet noted down, run again
-    again = [path for path, stamp in kept.items() if path.stat().st_mtime_ns != stamp]
-    assert len(again) <= 2
+    checkout.snakemake("--cores", "2", "--config", *FIG2)
+    assert len(done("fits")) == len(done("data")) == len(plan.datasets)
+    # at most the one job that was under way, finished but not yet noted down, runs again
+    again = [path for path, stamp in ready.items() if path.stat().st_mtime_ns != stamp]
+    assert len(again) <= 1
+    # and no model is fitted twice
+    now = stamps(checkout)
+    assert len(now) == len(plan.cells)
+    assert {name: now.get(name) for name in kept} == kept
     assert results_of(checkout, "results/again") == results_of(smoke, OUT)
 
 
@@ -500,7 +553,7 @@ def test_overrides_leave_the_plain_run_alone(checkout):
     assert f"results/{run}" in printed
     assert checkout.files("results/paper") | checkout.files("figures") == plain
     results = {path.name for path in (checkout.root / "results").iterdir()}
-    assert results == {"paper", run, ".running"}
+    assert results == {"paper", run, ".running", ".fits"}
     other = (checkout.root / "results" / run / "tables/fig1.parquet").read_bytes()
     assert other != plain["results/paper/tables/fig1.parquet"]
     assert (checkout.root / "results" / run / "figures/fig1.png").exists()
@@ -528,6 +581,11 @@ BROKEN = """
 def fit(Y, *, psi):
     raise RuntimeError("this model is broken on purpose")
 """
+REPAIRED = """
+import numpy as np
+def fit(Y, *, psi):
+    return 1.0 - np.eye(Y.shape[1])
+"""
 
 
 def test_a_failing_model_fails_alone(checkout):
@@ -540,16 +598,26 @@ def test_a_failing_model_fails_alone(checkout):
         "study.models.independent=[broken, gl]",
         "study.models.dependent=[gl]",
     )
-    printed = checkout.snakemake(
-        "--cores", "2", "--config", "study=fig2", "run=broken", overrides(*SMALL, *few), fails=True
-    )
+    config = ("--config", "study=fig2", "run=broken", overrides(*SMALL, *few))
+    printed = checkout.snakemake("--cores", "2", *config, fails=True)
     out = checkout.root / "results/broken"
     ready = {path.relative_to(out / "fits").as_posix() for path in (out / "fits").rglob("*.npz")}
-    assert ready == {"sbm-independent/noise-0.0/gl.npz", "sbm-dependent/noise-0.0/gl.npz"}
+    assert ready == {"sbm-dependent/noise-0.0.npz"}
     assert not (out / "tables/fig2.parquet").exists()
-    log = (out / "logs/fit/sbm-independent/noise-0.0/broken.log").read_text()
+    log = (out / "logs/fit/sbm-independent/noise-0.0.log").read_text()
     assert "Traceback (most recent call last)" in log
     assert 'broken.py", line 3, in fit' in log
     for text in (log, printed):
         assert "RuntimeError: this model is broken on purpose" in text
     assert "results/broken/logs" in printed
+
+    # the other model of its dataset is kept: once it is repaired, it alone is fitted
+    kept = stamps(checkout)
+    assert len(kept) == 2
+    (checkout.root / "experiments/broken.py").write_text(REPAIRED)
+    checkout.snakemake("--cores", "2", "--until", "fit", *config)
+    now = stamps(checkout)
+    assert {name: now.get(name) for name in kept} == kept
+    assert len(now) == 3
+    fits, _ = load_fits(out / "fits/sbm-independent/noise-0.0.npz")
+    assert list(fits) == ["broken", "gl"]
