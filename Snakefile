@@ -30,6 +30,7 @@ PLAN = plan_of_config(config)
 OUT = PLAN.directory
 NAME = f"{PLAN.name}{PLAN.suffix}"
 CELLS = {name: study.cells for name, study in PLAN.studies.items()}
+DESIGNS = publish.designs(PLAN)
 CLAIMS = publish.claim_tables(PLAN)
 PUBLISHED = publish.published(PLAN)
 REPORT = publish.report_files(PLAN)
@@ -131,6 +132,8 @@ rule score:
         f"{OUT}/logs/score/{{study}}.log",
     benchmark:
         f"{OUT}/benchmarks/score/{{study}}.tsv"
+    wildcard_constraints:
+        study="|".join(name for name in PLAN.studies if name not in DESIGNS) or "none",
     params:
         cells=lambda w: [(cell.dataset, cell.labels) for cell in CELLS[w.study]],
         score=lambda w: PLAN.studies[w.study].score,
@@ -138,6 +141,9 @@ rule score:
         code=fingerprint(sources("score")),
     script:
         "experiments/scripts/score.py"
+
+
+include: "experiments/inference/rules.smk"
 
 
 rule specification:

@@ -224,8 +224,11 @@ def _directory(study: str, top: dict[str, Any], given: tuple[str, ...], run: Any
 
 
 def _read(name: str, extra: tuple[str, ...], given: tuple[str, ...], source: str | None) -> Study:
-    if kind_of(option("study", name)) == "specifications":
+    kind = kind_of(option("study", name))
+    if kind == "specifications":
         return _specifications(name, (*extra, *given))
+    if kind == "inference":
+        return Study(name, compose([f"study={name}"]).values()["study"], (), {})
     return read_study(name, extra, given, source)
 
 

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import TextIO
 
 from experiments.plan import Plan
-from experiments.publish import scored
+from experiments.publish import scored, simulated_parts
 
 __all__ = ["Progress", "calm", "duration", "watch"]
 
 #: Expected cost of a specification, in the seconds of the costs of cells.
 SPECIFICATION = 75.0
+#: And of a job of simulations.
+SIMULATION = 20.0
 
 
 def duration(seconds: float) -> str:
@@ -56,6 +58,8 @@ class Progress:
             out / f"fits/{name}.npz": sum(cell.cost for cell in cells)
             for name, cells in plan.datasets.items()
         } | {out / f"specifications/{name}.parquet": SPECIFICATION for name in plan.specifications}
+        simulated = [path for name in plan.studies for path in simulated_parts(plan, name)]
+        self.costs |= {root / path: SIMULATION for path in simulated}
         self.studies = {name: [root / path for path in scored(plan, name)] for name in plan.studies}
         self.clock, self.begin = clock, clock()
         self.stale = {root / path for path in stale}

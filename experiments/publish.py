@@ -6,13 +6,14 @@ from dataclasses import asdict
 from typing import Any
 
 from experiments.claims.specifications import FACTS, STUDIES
+from experiments.inference.design import load_design, parts
 from experiments.io import digest
 from experiments.plan import Plan
 from experiments.registry import model
 
 __all__ = [
-    "EXAMPLE", "arrays", "benchmarks", "captions", "claim_tables", "drawn", "looks", "published",
-    "record", "report_files", "scored", "simulated",
+    "EXAMPLE", "arrays", "benchmarks", "captions", "claim_tables", "designs", "drawn", "looks",
+    "published", "record", "report_files", "scored", "simulated", "simulated_parts",
 ]  # fmt: skip
 
 #: The picture of the README's example.
@@ -39,12 +40,26 @@ def simulated(plan: Plan) -> list[str]:
     return [study.name for study in plan.studies.values() if study.simulated] + facts
 
 
+def designs(plan: Plan) -> dict[str, dict[str, Any]]:
+    """Return the designs of the studies of unstated settings, by study."""
+    named = {name: study.config.get("inference") for name, study in plan.studies.items()}
+    return {name: load_design(design) for name, design in named.items() if design}
+
+
+def simulated_parts(plan: Plan, study: str) -> list[str]:
+    """Return the files of the simulations of a study of unstated settings."""
+    design = plan.studies[study].config.get("inference")
+    names = parts(load_design(design)) if design else {}
+    return [f"{plan.directory}/inference/{study}/simulated/{name}.npz" for name in names]
+
+
 def scored(plan: Plan, study: str) -> list[str]:
     """Return the files that the table of a study is made from: fits, or specifications."""
     found = [f"fits/{cell.dataset}.npz" for cell in plan.studies[study].cells]
     keys = [key for key in plan.specifications if key.startswith(f"{study}/")]
     found += [f"specifications/{key}.parquet" for key in keys]
-    return [f"{plan.directory}/{name}" for name in dict.fromkeys(found)]
+    found = [f"{plan.directory}/{name}" for name in dict.fromkeys(found)]
+    return found + simulated_parts(plan, study)
 
 
 def arrays(plan: Plan, study: str, kind: str) -> list[str]:
@@ -68,19 +83,22 @@ def looks(plan: Plan, study: str) -> dict[str, Any]:
 
 
 def _gallery(plan: Plan) -> str:
-    """Return where pictures and tables are shown: ``figures/`` for the paper's own run alone."""
-    return "figures" if plan.name == plan.run == "paper" else f"{plan.directory}/gallery"
+    """Return where pictures and tables are shown: ``figures/`` for a run as it is committed."""
+    tracked = plan.name == plan.run and plan.run in ("paper", "inference")
+    return "figures" if tracked else f"{plan.directory}/gallery"
 
 
 def published(plan: Plan) -> dict[str, str]:
     """Return the files of the gallery, from where; a single study, or overrides, have none."""
-    if not plan.collection or plan.overrides:
+    if plan.overrides or not (plan.collection or plan.name == "inference"):
         return {}
     out = plan.directory
     files = {f"{n}.{kind}": f"{out}/figures/{n}.{kind}" for n in plan.studies
              for kind in ("png", "csv")}  # fmt: skip
     # a row per replicate, so that every interval can be computed again
     files |= {f"{n}.parquet": f"{out}/tables/{n}.parquet" for n in plan.studies}
+    if not plan.collection:
+        return {f"{_gallery(plan)}/{name}": source for name, source in files.items()}
     files[EXAMPLE] = f"{out}/figures/{EXAMPLE}"
     absent = {"claims": not claim_tables(plan), "facts": not plan.facts}
     for kind, end in RECORDS.items():
@@ -123,6 +141,12 @@ def benchmarks(plan: Plan) -> dict[str, list[str]]:
     for name, (cell, *_) in plan.datasets.items():
         kind = f"fit {cell.labels['data']}, {cell.labels['sweep']}"
         files.setdefault(kind, []).append(f"{root}/fit/{name}.tsv")
+    files["simulation"] = [
+        path.replace("/inference/", "/benchmarks/simulate/").replace("/simulated/", "/")[:-4]
+        + ".tsv"
+        for name in plan.studies
+        for path in simulated_parts(plan, name)
+    ]
     files["specification"] = [f"{root}/specifications/{n}.tsv" for n in plan.specifications]
     files["score"] = [f"{root}/score/{n}.tsv" for n in plan.studies]
     return files

@@ -14,8 +14,9 @@ from experiments.lookup import ConfigError, conf_dir, suggest
 
 __all__ = ["STUDY_KINDS", "check", "kind_of", "leaves"]
 
-#: What a file of conf/study can be: a figure, several of them, or several under specifications.
-STUDY_KINDS = ("study", "collection", "specifications")
+#: What a file of conf/study can be: a figure, several of them, several under specifications, or the
+#: study of unstated settings.
+STUDY_KINDS = ("study", "collection", "specifications", "inference")
 
 
 def leaves(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -31,7 +32,8 @@ def kind_of(study: Mapping[str, Any]) -> str:
     """Return which of :data:`STUDY_KINDS` a file of conf/study is."""
     if "studies" in study:
         return "collection"
-    return "specifications" if "specifications" in study else "study"
+    kinds = [kind for kind in ("specifications", "inference") if kind in study]
+    return kinds[0] if kinds else "study"
 
 
 @cache
