@@ -21,7 +21,7 @@ READY := $(VENV)/.stamp-project
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help env test check figures smoke compare bench lock clean
+.PHONY: help env test check figures inference smoke compare bench lock clean
 
 # One BLAS thread everywhere: results and timings do not depend on the number of cores, and
 # parallelism comes from processes.
@@ -82,6 +82,9 @@ check: $(READY) ## Lint, formatting, types and import rules
 # A run that was stopped, even killed outright, goes on with the same command.
 figures: $(READY) ## Run the whole replication: every figure, its table, the verdict and a report page
 	$(SNAKEMAKE) --cores $(CORES)
+
+inference: $(READY) ## Which unstated settings agree with the paper: an hour, not part of figures
+	$(SNAKEMAKE) --cores $(CORES) --config study=inference
 
 # A run ends up to a timespan after its last job: see profiles/default.
 smoke: $(READY) ## The same at a tiny size: every rule and all six models, in about two minutes

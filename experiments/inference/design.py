@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from math import log10
 from typing import Any
 
 from experiments.lookup import ConfigError, conf_dir, suggest
@@ -30,8 +31,24 @@ def load_design(name: str) -> dict[str, Any]:
     for parent in plain.pop("defaults", []):
         merged = OmegaConf.merge(merged, load_design(parent))
     found: dict[str, Any] = OmegaConf.to_container(OmegaConf.merge(merged, plain))  # type: ignore[assignment]
+    for factor in found["factors"].values():
+        if factor["prior"] == "log":
+            factor["prior"] = _log_gaps(factor["values"])
     _check(found, f"conf/inference/{name}.yaml")
     return found
+
+
+def _log_gaps(values: Sequence[float]) -> list[float]:
+    """Return weights that give equal ratios the same weight: half of the gaps to both neighbours.
+
+    Examples
+    --------
+    >>> [round(x, 6) for x in _log_gaps([1, 10, 1000])]
+    [1.0, 1.5, 2.0]
+    """
+    logs = [log10(value) for value in values]
+    inner = [(b - a) / 2 for a, b in zip(logs[:-2], logs[2:], strict=True)]
+    return [logs[1] - logs[0], *inner, logs[-1] - logs[-2]] if logs[1:] else [1.0]
 
 
 def _check(design: Mapping[str, Any], file: str) -> None:
@@ -70,8 +87,10 @@ class Statement:
         The signed scores whose sum is compared, for each level; the worst level counts.
     kind : {"at_least", "at_most", "near"}
         How the sum is compared.
-    target : float
-        With what.
+    target, within : float
+        With what; how far from it is still near.
+    tolerance : float
+        The unit of shortfalls.
     """
 
     claim: str
@@ -79,6 +98,8 @@ class Statement:
     terms: tuple[tuple[tuple[int, Score], ...], ...]
     kind: str
     target: float
+    within: float
+    tolerance: float
 
     @property
     def experiment(self) -> str:
@@ -118,7 +139,12 @@ def statements(design: Mapping[str, Any]) -> list[Statement]:
             parts = re.split(r" ([+-]) ", f" + {text}")[1:]
             signed = zip(parts[::2], parts[1::2], strict=True)
             terms.append(tuple((1 if sign == "+" else -1, _score(one)) for sign, one in signed))
-        made.append(Statement(row["claim"], row["text"], tuple(terms), kind, float(row[kind])))
+        limits = (
+            float(row[kind]),
+            row.get("within", 0.0),
+            row.get("tolerance", design["tolerance"]),
+        )
+        made.append(Statement(row["claim"], row["text"], tuple(terms), kind, *limits))
     return made
 
 

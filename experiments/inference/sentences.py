@@ -1,12 +1,12 @@
 """Judge specifications by the sentences of the paper, from the simulated curves over r.
 
-For the sentences a specification is a value of each of :data:`KEYS`. What has no effect on a score
-(the averaging, with a wide grid) is still part of it, as it has one on the printed numbers.
+For the sentences a specification is a value of each of :data:`KEYS`; what else is unstated has no
+effect on the score of the best grid point.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
@@ -19,7 +19,7 @@ from kgl._types import Array
 
 __all__ = ["KEYS", "Curves", "judge_sentences", "penalty"]
 
-KEYS = ["alpha", "n", "bandwidth", "kernel", "decimals", "grid", "smoothness", "axis", "scale"]
+KEYS = ["alpha", "n", "bandwidth", "kernel", "decimals", "grid", "axis", "scale"]
 #: r = 0 on a logarithmic axis: below the smallest level that is simulated.
 _SMALLEST_R = 1e-4
 
@@ -29,9 +29,9 @@ def penalty(statement: Statement, value: Array, design: Mapping[str, Any]) -> Ar
     short = {
         "at_least": statement.target - value,
         "at_most": value - statement.target,
-        "near": np.abs(value - statement.target),
+        "near": np.abs(value - statement.target) - statement.within,
     }[statement.kind]
-    return np.asarray(np.clip(short / design["tolerance"], 0.0, design["cap"]))
+    return np.asarray(np.clip(short / statement.tolerance, 0.0, design["cap"]))
 
 
 class Curves:
@@ -51,7 +51,7 @@ class Curves:
 
     def score(self, score: Score, spec: Mapping[str, Any], scales: Array) -> Array:
         """Return a score under a specification, at each scale."""
-        n = score.n or spec["n"]
+        n = int(score.n or spec["n"])
         complete = score.axis != "missing"
         x = score.level if score.axis == "noise" else self.design["printed"]["noise"]
         r = (x if spec["axis"] == "variance" else x * x) / scales
@@ -61,50 +61,43 @@ class Curves:
             known = np.array(self.design["missing"]["alpha"], dtype=float)
             alpha = known[np.argmin(np.abs(np.log(known / alpha)))]
         part = f"{'noise' if complete else 'missing'}-{kind}-alpha{alpha:g}-n{n}"
-        first = (INDEPENDENT[0], DEPENDENT[0])
-        kernel = spec["kernel"] if score.model in first and score.family == "sbm" else "exact"
+        with_kernel = score.model in (INDEPENDENT[0], DEPENDENT[0])
+        kernel = spec["kernel"] if with_kernel else "exact"
         rate = "" if complete else f"{score.level:g}."
         metric = "aps4" if score.metric == "aps" and spec["decimals"] == "4" else score.metric
         key = f"{score.model}.{score.family}.{rate}{kernel}.{metric}"
         levels = self.design["r"][
             "missing" if not complete else "sbm" if score.family == "sbm" else "others"
         ]
-        curves = self._curves(part, key, spec, scales)
+        # where K_x is the signals' own, lam is in units of the scale
+        scaled = with_kernel and kernel != "covariates"
+        curves = self._curves(part, key, spec["grid"], scales if scaled else np.ones(len(scales)))
         at = np.log10(np.maximum(levels, _SMALLEST_R))
         wanted = np.log10(np.maximum(r, _SMALLEST_R))
         return np.array([np.interp(w, at, c) for w, c in zip(wanted, curves, strict=True)])
 
-    def _curves(self, part: str, key: str, spec: Mapping[str, Any], scales: Array) -> Array:
-        """Return the mean over replicates of the best score at each r, for each scale."""
-        smoothness = spec["smoothness"] if spec["grid"] != "wide" else None
-        name = (part, key, spec["grid"], smoothness, spec["n"])
+    def _curves(self, part: str, key: str, grid: str, units: Array) -> Array:
+        """Return the mean over replicates of the best score at each r, for each unit of lam."""
+        name = (part, key, grid, units.tobytes() if grid != "wide" else len(units))
         if name not in self._best:
             values = self.arrays[part][key]
-            model = key.partition(".")[0]
-            inside = self._inside(model, part.startswith("missing"), spec, scales)
-            pick = np.nanmin if key.endswith("sse") else np.nanmax
-            self._best[name] = np.stack(
-                [pick(values[..., k], axis=-1).mean(axis=-1) for k in inside]
-            )
+            points = grid_of(key.partition(".")[0], self.design["points"],
+                             missing=part.startswith("missing"))  # fmt: skip
+            pick = np.min if key.endswith("sse") else np.max
+            inside = [self._inside(points, grid, unit) for unit in units]
+            best = [pick(values[..., k], axis=-1).mean(axis=-1) for k in inside]
+            self._best[name] = np.stack(best)
         return self._best[name]
 
-    def _inside(
-        self, model: str, missing: bool, spec: Mapping[str, Any], scales: Array
-    ) -> Iterator[Array]:
-        """Yield which grid points lie in the range of hyperparameters, for each scale."""
-        points = grid_of(model, self.design["points"], missing=missing)
-        count = len(points["psi"])
-        for s in scales:
-            inside = np.ones(count, dtype=bool)
-            if spec["grid"] != "wide":
-                # in the units of the paper; what is averaged over n here may be a sum there
-                times = 1 if spec["smoothness"] == "averaged" else spec["n"]
-                own = {"lam": s, "rho": 1 / times, "psi": s * (times if model == "gl" else 1)}
-                for name, values in points.items():
-                    low, high = self.design["ranges"][name]
-                    paper = values * own[name]
-                    inside &= (paper > low * 0.99) & (paper < high * 1.01)
-            yield inside if inside.any() else np.ones(count, dtype=bool)
+    def _inside(self, points: Mapping[str, Array], grid: str, unit: float) -> Array:
+        """Return which grid points lie in the range of lam that the paper may have tried."""
+        if grid == "wide" or "lam" not in points:
+            return np.ones(len(points["psi"]), dtype=bool)
+        low, high = self.design["ranges"]["lam"]
+        lam = points["lam"] * unit
+        inside = (lam > low * 0.99) & (lam < high * 1.01)
+        # no simulated point in the range: the nearest ones
+        return inside if inside.any() else lam == (lam.max() if lam.max() <= low else lam.min())
 
 
 def judge_sentences(

@@ -7,19 +7,21 @@ With ``K_x = s K0``, ``K0 = (I / alpha + L)^-1``, and signals divided by ``sqrt(
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from experiments.inference.design import DEPENDENT, INDEPENDENT
 from kgl._types import Array
-from kgl.kernels import RBF
+from kgl.kernels import RBF, KernelEigen, kernel_eigen
 from kgl.laplacian import edges_from_adjacency, laplacian_from_adjacency
 from kgl.metrics import aps_many, sse_many
 from kgl.problem import MODELS
 from kgl.seeding import stream
-from kgl.simulate import make_dataset, missing_mask, smooth_signals
+from kgl.simulate import make_dataset, missing_mask, smooth_signals, time_kernel
 from kgl.solvers.alternating import Options
 from kgl.solvers.grid import join, signal_data, solve_grid
 
@@ -40,7 +42,7 @@ class Draw:
 
     W: Array
     K0: Array
-    K_z: Array | None
+    K_z: KernelEigen  # the same for all draws of a kind of data
     F: Array
     E: Array
     seed: int
@@ -54,56 +56,81 @@ class Draw:
 
 def draw(
     seed: int, family: str, replicate: int, *, m: int, n: int, alpha: float, data: str,
-    **graph: Any,
+    trace: float = 1.0, **graph: Any,
 ) -> Draw:  # fmt: skip
-    """Draw a data set; ``data`` is ``independent`` or the bandwidth of K_z, a rule or gamma."""
+    """Draw a data set.
+
+    Parameters
+    ----------
+    data : str
+        ``independent``, or the bandwidth of K_z: a rule or gamma.
+    trace : float
+        Of L, over m: the signals' kernel is ``(I / alpha + trace L)^-1``, with ``tr(L) = m``.
+    """
     dependent = data != "independent"
     rule: str | float = float(data) if data[:1].isdigit() else data
     made = make_dataset(
-        family, m=m, n=n, alpha=alpha, dependent=dependent, noise=1.0, seed=seed,
+        family, m=m, n=n, alpha=trace * alpha, dependent=dependent, noise=1.0, seed=seed,
         bandwidth=rule if dependent else 1.0, replicate=replicate, **graph,
     )  # fmt: skip
     noise, signals = made.Y_full - made.signals, np.sqrt(alpha) * made.signals
-    return Draw(made.W, alpha * made.K_x, made.K_z, signals, noise, seed, (family, m, replicate))
+    eigen = _eigen(n, data)
+    return Draw(made.W, alpha * made.K_x, eigen, signals, noise, seed, (family, m, replicate))
 
 
-def node_kernel(kernel: str, found: Draw, alpha: float, scale: float = 1.0) -> Array:
-    """Return the K_x that models are given, in units of the signals' scale."""
+@cache
+def _eigen(n: int, data: str) -> KernelEigen:
+    rule = float(data) if data[:1].isdigit() else data
+    K_z = None if data == "independent" else time_kernel(n, rule)
+    return kernel_eigen(K_z, "K_z", n)
+
+
+def node_kernel(
+    kernel: str, found: Draw, alpha: float, *, scale: float = 1.0, trace: float = 1.0
+) -> Array:
+    """Return the K_x that models are given, in units of the signals' scale.
+
+    That of covariates has a scale of its own, 1: it is that in units of ``scale``.
+    """
     m = len(found.W)
     if kernel == "exact":
         return found.K0
     if kernel == "alpha1":
-        return np.asarray(alpha * np.linalg.inv(np.eye(m) + laplacian_from_adjacency(found.W)))
-    if kernel == "normalised":
+        L = trace * laplacian_from_adjacency(found.W)
+        K = alpha * np.linalg.inv(np.eye(m) + L)
+    elif kernel == "normalised":
         root = np.sqrt(np.maximum(found.W.sum(axis=1), 1e-12))
-        normalised = np.eye(m) - found.W / np.outer(root, root)
-        K = np.linalg.inv(np.eye(m) / alpha + normalised)
-        return np.asarray((K + K.T) / 2)
-    rng = stream(found.seed, "side-covariates", *found.names)
-    values, _ = smooth_signals(found.K0, None, rng, n=_COVARIATES, noise=0.0)
-    return np.asarray(RBF(bandwidth="median_sq")(values.T)) / scale
+        K = np.linalg.inv((1 + 1 / alpha) * np.eye(m) - found.W / np.outer(root, root))
+    else:
+        rng = stream(found.seed, "side-covariates", *found.names)
+        values, _ = smooth_signals(found.K0, None, rng, n=_COVARIATES, noise=0.0)
+        K = np.asarray(RBF(bandwidth="median_sq")(values.T)) / scale
+    return np.asarray((K + K.T) / 2)
 
 
 def grid_of(model: str, points: Mapping[str, Any], *, missing: bool = False) -> dict[str, Array]:
     """Return the hyperparameters that a model is fitted with, in units of the signals' scale."""
     if model == "gl":
-        axes = {"psi": points["gl_psi"]}
-    elif model == "gl2step":
-        axes = {"rho": points["gl2step_rho"], "psi": points["psi"]}
+        return {"psi": np.asarray(points["fine_ratio"], dtype=float)}
+    if model == "gl2step":
+        axes = {"rho": points["gl2step_rho"], "psi": points["fine_ratio"]}
     else:
         start = "missing_" * missing
-        axes = {"lam": points[f"{start}lam"], "rho": points[f"{start}rho"], "psi": points["psi"]}
+        axes = {"lam": points[f"{start}lam"], "rho": points[f"{start}rho"], "psi": points["ratio"]}
     crossed = np.meshgrid(*[np.asarray(a, dtype=float) for a in axes.values()], indexing="ij")
-    return {name: values.ravel() for name, values in zip(axes, crossed, strict=True)}
+    found = {name: values.ravel() for name, values in zip(axes, crossed, strict=True)}
+    return {**found, "psi": found["psi"] * found["rho"]}
 
 
 def weights_of(
-    model: str, Y: Array, K_x: Array, K_z: Array | None, points: Mapping[str, Array],
+    model: str, Y: Array, K_x: Array, K_z: KernelEigen, points: Mapping[str, Array],
     solver: Mapping[str, Any],
 ) -> Array:  # fmt: skip
     """Return the edge weights at every point of a grid."""
     spec = MODELS[ESTIMATORS[model]]
-    data = signal_data(Y, spec, K_x, K_z)
+    data = signal_data(Y, spec, K_x)
+    if spec.observation_kernel:  # decomposed once for all fits
+        data = replace(data, K_z=K_z)
     limit = solver["missing_max_iter" if np.isnan(Y).any() else "max_iter"]
     options = Options(
         smoothness_scale=1.0 / len(Y), max_iter=limit, tol=solver["tol"],
@@ -134,7 +161,8 @@ def simulate(
     dict of arrays
         ``noise`` and ``missing``: ``model.family.kernel.metric`` of shape (r, replicate, points),
         the second with the missing rate after the family. ``printed``: ``family.kernel.trace`` of
-        shape (replicate, scale, smoothness, decimals, psi).
+        shape (replicate, axis, scale, smoothness, decimals, psi), and ``checks.kernel`` of shape
+        (replicate, axis, scale, 3): the results of :func:`_figure13`.
     """
     run = {"noise": _noise, "missing": _missing, "printed": _printed}[part["kind"]]
     stacked: dict[str, list[Array]] = {}
@@ -148,19 +176,22 @@ def simulate(
 _Rows = Iterator[tuple[str, tuple[int, ...], Array]]
 
 
-def _models(part: Mapping[str, Any], design: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+def _models(
+    part: Mapping[str, Any], design: Mapping[str, Any], family: str = "sbm"
+) -> list[tuple[str, list[str]]]:
     """Return the models of a kind of data, each with the kernels it is fitted with."""
     models = INDEPENDENT if part["data"] == "independent" else DEPENDENT
     kernels = design["factors"]["kernel"]["values"]
-    return [(model, kernels if model == models[0] else ["exact"]) for model in models]
+    own = [model for model in models if model in design["models"][family]]
+    return [(model, kernels if model == models[0] else ["exact"]) for model in own]
 
 
 def _draws(
-    part: Mapping[str, Any], design: Mapping[str, Any], family: str, count: int
+    part: Mapping[str, Any], design: Mapping[str, Any], family: str, count: int, **more: Any
 ) -> list[Draw]:
     known = {key: part[key] for key in ("alpha", "n", "data")}
-    seed, graph = design["seeds"][part.get("seed", "search")], part.get("graph", {})
-    return [draw(seed, family, k, m=design["m"], **known, **graph) for k in range(count)]
+    seed = design["seeds"][part.get("seed", "search")]
+    return [draw(seed, family, k, m=design["m"], **known, **more) for k in range(count)]
 
 
 def _noise(part: Mapping[str, Any], design: Mapping[str, Any], report: Report) -> _Rows:
@@ -171,9 +202,9 @@ def _noise(part: Mapping[str, Any], design: Mapping[str, Any], report: Report) -
         for r in levels:
             for found in drawn:
                 Y = found.F + np.sqrt(r) * found.E
-                for model, kernels in _models(part, design):
+                for model, kernels in _models(part, design, family):
                     grid = grid_of(model, design["points"])
-                    for kernel in kernels if family == "sbm" else kernels[:1]:
+                    for kernel in kernels:
                         K_x = node_kernel(kernel, found, part["alpha"])
                         weights = weights_of(model, Y, K_x, found.K_z, grid, design["solver"])
                         for metric, values in _scores(found.W, weights).items():
@@ -204,38 +235,75 @@ def _missing(part: Mapping[str, Any], design: Mapping[str, Any], report: Report)
 
 def _printed(part: Mapping[str, Any], design: Mapping[str, Any], report: Report) -> _Rows:
     """Simulate Figure 12 at its true scale: KGL at one lam, one rho and four psi."""
-    known, n = design["printed"], part["n"]
-    kernels = design["factors"]["kernel"]["values"]
-    independent = part["data"] == "independent"
+    factors = {name: factor["values"] for name, factor in design["factors"].items()}
+    kernels = factors["kernel"] if part["data"] == "independent" else ["exact"]
     count = part.get("runs", design["replicates"]["printed"])
-    scales = part.get("scales", design["factors"]["scale"]["values"])
-    for trace in design["factors"]["trace"]["values"]:
-        # L of twice the trace: the data of 2 alpha, and twice the weights in the model
-        factor = 2.0 if trace == "2m" else 1.0
+    cells = list(product(factors["axis"], factors["scale"]))
+    for name in factors["trace"]:
+        trace = 2.0 if name == "2m" else 1.0
         for family in ("sbm", "er", "ba"):
-            for found in _draws({**part, "alpha": factor * part["alpha"]}, design, family, count):
-                for kernel in kernels if independent else kernels[:1]:
-                    K_x = node_kernel(kernel, found, factor * part["alpha"])
-                    rows = [_figure12(found, K_x / (s if kernel == "covariates" else 1.0), s, n,
-                                      factor, known, design["solver"]) for s in scales]  # fmt: skip
-                    yield f"{family}.{kernel}.{trace}", (count,), np.stack(rows)
-        report(f"trace {trace}: {count} runs of each family")
+            for k, found in enumerate(_draws(part, design, family, count, trace=trace)):
+                for kernel in kernels:
+                    K_x = [node_kernel(kernel, found, part["alpha"], scale=s, trace=trace)
+                           for _, s in cells]  # fmt: skip
+                    rows = [_figure12(found, K, axis, s, trace, design)
+                            for K, (axis, s) in zip(K_x, cells, strict=True)]  # fmt: skip
+                    yield f"{family}.{kernel}.{name}", (count,), _folded(rows, factors)
+                    if family == "sbm" and trace == 1.0 and k < design["printed"]["grid_runs"]:
+                        lost = [_figure13(found, K, axis, s, design)
+                                for K, (axis, s) in zip(K_x, cells, strict=True)]  # fmt: skip
+                        runs = min(count, design["printed"]["grid_runs"])
+                        yield f"checks.{kernel}", (runs,), _folded(lost, factors)
+        report(f"trace {name}: {count} runs of each family")
+
+
+def _folded(rows: list[Array], factors: Mapping[str, Any]) -> Array:
+    return np.reshape(rows, (len(factors["axis"]), len(factors["scale"]), *rows[0].shape))
+
+
+def _noisy(found: Draw, axis: str, scale: float, design: Mapping[str, Any]) -> Array:
+    level = design["printed"]["noise"]
+    variance = level if axis == "variance" else level**2
+    return np.asarray(found.F + np.sqrt(variance / scale) * found.E)
 
 
 def _figure12(
-    found: Draw, K_x: Array, scale: float, n: int, factor: float, known: Mapping[str, Any],
-    solver: Mapping[str, Any],
-) -> Array:  # fmt: skip
+    found: Draw, K_x: Array, axis: str, scale: float, trace: float, design: Mapping[str, Any]
+) -> Array:
     """Return APS by smoothness (averaged, summed), decimals (none, 5, 4) and psi."""
-    Y = found.F + np.sqrt(known["noise"] / scale) * found.E
-    psi = np.asarray(known["psi"]) * factor**2 / scale
-    rho = known["rho"] * factor * np.array([1.0, n])
+    Y, known = _noisy(found, axis, scale, design), design["printed"]
+    # a graph of twice the trace is twice a graph: twice the smoothness, four times the norm
+    psi = np.asarray(known["psi"]) * trace**2 / scale
+    rho = known["rho"] * trace * np.array([1.0, len(Y)])
     points = {
         "lam": np.full(2 * len(psi), known["lam"] / scale),
         "rho": np.repeat(rho, len(psi)),
         "psi": np.tile(psi, 2),
     }
-    weights = weights_of("kgl", Y, K_x, found.K_z, points, solver)
-    kept = [weights, np.round(factor * weights, 5), np.round(factor * weights, 4)]
+    weights = weights_of("kgl", Y, K_x, found.K_z, points, design["solver"])
+    kept = [weights, np.round(trace * weights, 5), np.round(trace * weights, 4)]
     scores = [aps_many(found.W, one).reshape(2, len(psi)) for one in kept]
     return np.stack(scores, axis=1).astype(np.float32)
+
+
+def _figure13(found: Draw, K_x: Array, axis: str, scale: float, design: Mapping[str, Any]) -> Array:
+    """Return the size of fits at lam = 100 (H5), and the loss of APS at a named point (H7).
+
+    The second by smoothness (averaged, summed): lam = rho = 0.01 against the best of a grid, with
+    psi = 1e-5.
+    """
+    Y, known = _noisy(found, axis, scale, design), design["printed"]
+    k_x, Q = np.linalg.eigh(K_x)
+    rotated = found.K_z.vectors.T @ Y @ Q
+    spread = np.clip(np.outer(found.K_z.values, k_x), 0.0, None)
+    fitted = rotated * spread / (spread + 100.0 / scale)
+    size = np.sqrt((fitted**2).sum() / (Y**2).sum())
+    lam, rho = (x.ravel() for x in np.meshgrid(known["decades"], known["decades"], indexing="ij"))
+    named = int(np.argmin(np.abs(np.log(lam / 0.01)) + np.abs(np.log(rho / 0.01))))
+    lost = []
+    for times in (1.0, len(Y)):
+        points = {"lam": lam / scale, "rho": rho * times, "psi": np.full(len(lam), 1e-5 / scale)}
+        weights = weights_of("kgl", Y, K_x, found.K_z, points, design["solver"])
+        scores = aps_many(found.W, weights)
+        lost.append(scores.max() - scores[named])
+    return np.array([size, *lost], dtype=np.float32)

@@ -1,8 +1,11 @@
 """Write the table of the study of unstated settings."""
 
+from typing import Any
+
 import pandas as pd
 
-from experiments.inference.summary import KINDS, conclude
+from experiments.inference.naming import confirm_printed, confirm_sentences
+from experiments.inference.summary import KINDS, conclude, finish
 from experiments.io import load_table, logged, save_table
 
 with logged(snakemake.log[0]) as report:
@@ -13,6 +16,12 @@ with logged(snakemake.log[0]) as report:
     }
     design = dict(snakemake.params.design)
     table = conclude(load_table(snakemake.input.search)[0], confirmed, design)
-    named = table[table["table"] == "named"].dropna(axis=1, how="all")
-    report(named.T.to_string())
+    last = {}
+    rows: list[Any] = table[table["table"] == "named"].to_dict("records")
+    for row in rows:
+        report(f"{row['name']}: { ({name: row[name] for name in design['factors']}) }")
+        last[row["name"]] = confirm_printed(row, design, report, seed="final") | confirm_sentences(
+            row, design, report, seed="final"
+        )
+    table = finish(table, last)
     save_table(snakemake.output[0], table, {"design": design, "study": snakemake.wildcards.study})

@@ -7,6 +7,7 @@ import pytest
 from experiments import publish
 from experiments.claims.specifications import STUDIES
 from experiments.config import option
+from experiments.inference.design import parts
 from experiments.lookup import ROOT
 from experiments.plan import Plan, make_plan
 from experiments.registry import STANDIN_SUFFIX as SUFFIX
@@ -55,7 +56,29 @@ def test_the_tracked_figures_are_those_that_a_run_publishes() -> None:
     names = [f"{n}.{k}" for n in option("study", "paper")["studies"] for k in KINDS]
     names += [f"{kind}.{end}" for kind, end in publish.RECORDS.items()]
     found = {path.name for path in (ROOT / "figures").iterdir() if SUFFIX not in path.name}
-    assert found == {*names, publish.EXAMPLE}
+    # the study of unstated settings has a run of its own
+    apart = {Path(path).name for path in publish.published(make_plan("inference"))}
+    assert apart == {f"inference.{kind}" for kind in KINDS}
+    assert found - apart == {*names, publish.EXAMPLE}
+    assert found & apart in (set(), apart)
+
+
+def test_the_study_of_unstated_settings_publishes_its_figure_without_a_report() -> None:
+    plan = make_plan("inference")
+    assert publish.published(plan) == {
+        "figures/inference.png": "results/inference/figures/inference.png",
+        "figures/inference.csv": "results/inference/figures/inference.csv",
+        "figures/inference.parquet": "results/inference/tables/inference.parquet",
+    }
+    assert publish.report_files(plan) == publish.claim_tables(plan) == {}
+    (design,) = publish.designs(plan).values()
+    files = publish.scored(plan, "inference")
+    root = "results/inference/inference/inference/simulated"
+    assert files == [f"{root}/{name}.npz" for name in parts(design)]
+    assert len(files) == len(set(files)) > 100
+    tiny = make_plan("inference_tiny")
+    assert publish.published(tiny) == {}
+    assert 0 < len(publish.scored(tiny, "inference_tiny")) < 10
 
 
 def test_only_the_papers_own_run_changes_tracked_files(paper: Plan, smoke: Plan) -> None:
@@ -161,3 +184,18 @@ def test_every_job_that_costs_has_a_benchmark(paper: Plan) -> None:
     assert sorted(fits) == sorted(f"results/paper/benchmarks/fit/{n}.tsv" for n in paper.datasets)
     assert "results/paper/benchmarks/score/fig2.tsv" in found["score"]
     assert found["specification"][0].endswith("/specifications/specifications/default.tsv")
+
+
+@pytest.mark.parametrize(
+    "study",
+    [
+        pytest.param("inference", marks=pytest.mark.xfail(reason="every /inference/ is replaced")),
+        "inference_tiny",
+    ],
+)
+def test_every_simulation_has_a_benchmark(study: str) -> None:
+    plan = make_plan(study)
+    (design,) = publish.designs(plan).values()
+    root = f"results/{study}/benchmarks/simulate/{study}"
+    found = publish.benchmarks(plan)["simulation"]
+    assert found == [f"{root}/{name}.tsv" for name in parts(design)]
