@@ -11,7 +11,7 @@ SBM                      2 blocks, ratio 5         ``blocks``, ``ratio``
 BA attachment            nearest to the density    ``attachment``
 median heuristic         ``"median_distance"``     ``"median_sq"``, ``"median_sq_half"``, a number
 connected graphs         not required              ``connected=True``
-variance of signals      that of ``K_x``           ``unit_variance=True``
+variance of signals      that of ``K_x``           ``unit_variance=True``, ``scale``
 =======================  ========================  ==============================================
 
 The graphs are those of `kgl.random_graphs`, whose names can be imported from here as well.
@@ -303,6 +303,7 @@ def make_dataset(
     weights: Literal["uniform", "unit"] = "uniform",
     connected: bool = False,
     unit_variance: bool = False,
+    scale: float = 1.0,
     ensure_observed: bool = True,
     seed: int = 0,
     replicate: int = 0,
@@ -329,6 +330,8 @@ def make_dataset(
     unit_variance : bool, default False
         Whether ``K_x`` is divided by the mean of its diagonal, so that signals have a variance of
         1 on average and ``noise`` is relative to it. As it is, ``alpha = 100`` gives about 0.06.
+    scale : float, default 1
+        ``K_x`` is multiplied by it, and the signals by its square root; ``noise`` stays as it is.
     ensure_observed : bool, default True
         No row or column goes missing entirely, see `missing_mask`.
     seed : int, default 0
@@ -374,6 +377,10 @@ def make_dataset(
     K_x = resolvent_kernel(L, alpha)
     if unit_variance:
         K_x = K_x / K_x.diagonal().mean()
+    if scale != 1.0:
+        if not (scale > 0 and np.isfinite(scale)):
+            raise ValueError(f"scale={scale}; pass a finite number > 0, 1 for K_x as it is")
+        K_x = scale * K_x
     K_z = time_kernel(n, bandwidth) if dependent else None
     F, Y_full = smooth_signals(
         K_x, K_z, draws("signal"), n=n, noise=noise, noise_rng=draws("noise")

@@ -146,7 +146,8 @@ def _parse(side: str) -> tuple[str, float]:
 def _kernel_of(W: Array, graph: Mapping[str, Any]) -> Array:
     """Return the paper's kernel of a graph."""
     kernel = resolvent_kernel(laplacian_from_adjacency(W), graph["alpha"])
-    return kernel / kernel.diagonal().mean() if graph.get("unit_variance") else kernel
+    size = kernel.diagonal().mean() if graph.get("unit_variance") else 1.0
+    return np.asarray(kernel * (graph.get("scale", 1.0) / size))
 
 
 def rewired(W: Array, share: float, rng: np.random.Generator) -> Array:

@@ -195,10 +195,11 @@ def default_specification(gallery: Gallery) -> str:
     if not protocol:
         return intro
     data, fit, score = (protocol[name] for name in ("data", "fit", "score"))
+    scale = data.get("scale", 1.0)
     rule = BANDWIDTHS.get(str(data["bandwidth"]), f"gamma by the rule {data['bandwidth']}")
     parts = [
         f"{data['m']} nodes and {data['n']} observations",
-        f"K_x = (I + {data['alpha']:g} L)^-1"
+        f"K_x = {f'{scale:g} ' * (scale != 1.0)}(I + {data['alpha']:g} L)^-1"
         + ", scaled so that signals have variance 1" * bool(data["unit_variance"]),
         f"K_z with {rule}",
         f"smoothness {'averaged' if fit['average'] else 'summed'} over observations",

@@ -66,6 +66,17 @@ def test_levels_of_noise_and_of_missing_entries_share_their_draws() -> None:
     assert np.array_equal(few["Y"][~gaps], few["Y_full"][~gaps])
 
 
+def test_a_noise_level_may_be_a_standard_deviation() -> None:
+    deviation = build(settings(noise=0.5, noise_axis="deviation"))
+    assert np.array_equal(deviation["Y"], build(settings(noise=0.25))["Y"], equal_nan=True)
+    assert not np.array_equal(deviation["Y_full"], build(settings(noise=0.5))["Y_full"])
+
+
+def test_the_scale_of_the_kernel_is_a_setting_of_the_graph() -> None:
+    plain, scaled = build(settings()), build(settings({"scale": 9.0}))
+    np.testing.assert_allclose(scaled["K_x"], 9.0 * plain["K_x"], rtol=1e-12)
+
+
 def test_seed_options_and_number_of_replicates() -> None:
     first = build(settings())
     assert not np.array_equal(first["W"], build({**settings(), "seed": 6})["W"])

@@ -437,3 +437,18 @@ def test_signals_may_have_a_variance_of_one(dependent):
     np.testing.assert_allclose(scaled.K_x, plain.K_x / mean, rtol=1e-12)
     np.testing.assert_allclose(scaled.signals, plain.signals / np.sqrt(mean), atol=1e-10)
     np.testing.assert_allclose(scaled.Y_full - scaled.signals, plain.Y_full - plain.signals)
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_the_scale_multiplies_the_kernel_and_not_the_noise(dependent):
+    known = {"m": 12, "n": 9, "noise": 0.3, "missing": 0.2, "dependent": dependent}
+    plain, scaled = make_dataset(**known), make_dataset(**known, scale=4.0)
+    np.testing.assert_allclose(scaled.K_x, 4.0 * plain.K_x, rtol=1e-12)
+    np.testing.assert_allclose(scaled.signals, 2.0 * plain.signals, atol=1e-10)
+    np.testing.assert_allclose(scaled.Y_full - scaled.signals, plain.Y_full - plain.signals)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, np.nan, np.inf])
+def test_an_impossible_scale_is_refused(scale):
+    with pytest.raises(ValueError, match=r"scale=.*> 0"):
+        make_dataset(m=6, n=5, scale=scale)
