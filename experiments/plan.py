@@ -137,6 +137,11 @@ def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> P
     collection = "studies" in top
     names = top["studies"] if collection else [study]
     extra = tuple(top.get("overrides", ())) if collection else ()
+    if given and kind_of(top) == "inference":
+        raise ConfigError(
+            f"override {given[0]!r}: study {study} has a registered design, which overrides do not "
+            "change; copy conf/inference/registered.yaml and name the copy in a study"
+        )
     directory = _directory(study, top, given, run)
     made = [_read(name, extra, given, source) for name in names]
     if source is not None and not any("files" in c.data["data"] for s in made for c in s.cells):

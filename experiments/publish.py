@@ -142,10 +142,9 @@ def benchmarks(plan: Plan) -> dict[str, list[str]]:
         kind = f"fit {cell.labels['data']}, {cell.labels['sweep']}"
         files.setdefault(kind, []).append(f"{root}/fit/{name}.tsv")
     files["simulation"] = [
-        path.replace("/inference/", "/benchmarks/simulate/").replace("/simulated/", "/")[:-4]
-        + ".tsv"
-        for name in plan.studies
-        for path in simulated_parts(plan, name)
+        f"{root}/simulate/{study}/{part}.tsv"
+        for study, design in designs(plan).items()
+        for part in parts(design)
     ]
     files["specification"] = [f"{root}/specifications/{n}.tsv" for n in plan.specifications]
     files["score"] = [f"{root}/score/{n}.tsv" for n in plan.studies]

@@ -76,7 +76,7 @@ def _scales(ax: Axes, parts: dict[str, pd.DataFrame], kind: str, by: str) -> pd.
         handles += [Line2D([], [], color=style.DARK, ls=dash, label=f"n = {n:g}")
                     for n, dash in sizes]  # fmt: skip
     ax.legend(handles=handles, ncols=2, frameon=False, fontsize=6, loc="upper right")
-    return least.rename(columns={by: "setting", distance: "value"}).assign(what=kind)
+    return least.rename(columns={by: "setting", distance: "distance"}).assign(what=kind)
 
 
 def _printed_values(ax: Axes, named: pd.DataFrame) -> pd.DataFrame:

@@ -132,7 +132,12 @@ def statements(design: Mapping[str, Any]) -> list[Statement]:
     """Return the sentences of the paper as the design has them."""
     made = []
     for row in design["statements"]:
-        (kind,) = [key for key in ("at_least", "at_most", "near") if key in row]
+        kinds = [key for key in ("at_least", "at_most", "near") if key in row]
+        if len(kinds) != 1:
+            raise ConfigError(
+                f"statement {row['text']!r} has {len(kinds)} of at_least, at_most, near; give one"
+            )
+        kind = kinds[0]
         terms = []
         for level in row.get("over", [0]):
             text = row["score"].replace("{x}", f"{level:g}")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from experiments.inference.simulate import printed_kernels
 from experiments.registry import PRINTED_APS
 from kgl._types import Array
 
@@ -78,7 +79,7 @@ def judge_printed(
         independent = data == "independent"
         known = {"alpha": alpha, "n": n, "bandwidth": NONE if independent else data,
                  "printed_data": "independent" if independent else "dependent"}  # fmt: skip
-        kernels = factors["kernel"] if independent else ["exact"]
+        kernels = printed_kernels(factors["kernel"], data)
         for kernel, trace in product(kernels, factors["trace"]):
             # (family, run, axis, scale, smoothness, decimals, psi)
             runs = np.stack([found[f"{family}.{kernel}.{trace}"] for family in _FAMILIES])

@@ -530,3 +530,9 @@ def test_sources_that_cannot_be_meant_are_refused(folder: Path) -> None:
     # of two sources the later one is in force
     given = ["data.source=simulated", "data.source=real"]
     assert origins(make_plan("fig6", given)) == {"swiss": {"real"}}
+
+
+def test_a_registered_design_takes_no_overrides() -> None:
+    with pytest.raises(ConfigError, match=r"replicates=1.*registered"):
+        make_plan("inference", ["replicates=1"])
+    assert "inference_tiny" in make_plan("smoke", ["seed=1"]).studies

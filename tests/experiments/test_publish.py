@@ -189,7 +189,7 @@ def test_every_job_that_costs_has_a_benchmark(paper: Plan) -> None:
 @pytest.mark.parametrize(
     "study",
     [
-        pytest.param("inference", marks=pytest.mark.xfail(reason="every /inference/ is replaced")),
+        "inference",
         "inference_tiny",
     ],
 )
