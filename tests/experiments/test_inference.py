@@ -445,4 +445,4 @@ def test_the_conclusion_has_all_parts_and_is_drawn(tmp_path: Path) -> None:
     assert (len(panels["values"]), len(panels["sentences"])) == (12, told)
     assert panels["values"]["paper"].tolist() == [v for row in PRINTED_APS.values() for v in row]
     least = panels["lines"].set_index("what").loc["printed", "distance"].min()
-    assert least == pytest.approx(searched["distance_printed"].min())
+    assert least == pytest.approx(searched["distance_printed"].min(), rel=1e-5)
