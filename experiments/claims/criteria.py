@@ -8,6 +8,7 @@ power (:class:`experiments.claims.Criterion`); of several comparisons the produc
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from experiments.stats import MissingEvidence, contrast, mean_interval, power
 from kgl._types import Array
 
 __all__ = [
-    "all_within", "beats", "implied", "inside", "larger_by", "near", "nearest", "overlap", "ratio",
-    "reaches", "slightly",
+    "all_within", "beats", "compared", "equivalent", "implied", "inside", "larger_by", "near",
+    "nearest", "overlap", "ratio", "reaches", "slightly",
 ]  # fmt: skip
 
 
@@ -120,8 +121,9 @@ def beats(
         for second in worse:
             gains = evidence.gain(metric, first, second, levels)
             columns = {None: gains.mean(axis=1)} if average else dict(gains.items())
+            ahead = f", ahead in the mean at {(gains.mean() > 0).sum()} of {len(levels)} levels"
             for level, values in columns.items():
-                at = "" if level is None else f" at {level:g}"
+                at = ahead * (len(levels) > 1) if level is None else f" at {level:g}"
                 which = f"{name_of(first)} over {name_of(second)}{at}"
                 found.append((*mean_interval(values.to_numpy()), which))
                 free = len(values) - 1
@@ -174,6 +176,23 @@ def larger_by(
     return _weakest(text, ends, above, below, effect=effect)
 
 
+def equivalent(text: str, pairs: Mapping[str, tuple[Array, Array]], *, within: float) -> Criterion:
+    """Judge whether in all pairs of independent samples the means are closer than ``within``.
+
+    The power is the product over the pairs.
+    """
+    ends = {name: contrast(pair, (1.0, -1.0)) for name, pair in pairs.items()}
+    return _weakest(text, ends, -within, within)
+
+
+def compared(
+    text: str, samples: Sequence[Array], weights: Sequence[float], *,
+    above: float | None = None, below: float | None = None, effect: float | None = None,
+) -> Criterion:  # fmt: skip
+    """Judge whether a weighted sum of means of independent samples lies between given ends."""
+    return _weakest(text, {"": contrast(samples, weights)}, above, below, effect=effect)
+
+
 def _weakest(
     text: str,
     ends: Mapping[str, tuple[float, float, float, float]],
@@ -211,15 +230,22 @@ def reaches(
     above: float | None = None,
     below: float | None = None,
     where: str,
+    average: bool = False,
+    effect: float | None = None,
 ) -> Criterion:
-    """Judge whether the score of a model lies above or below an end at each of some levels."""
+    """Judge whether the score of a model lies above or below an end at each of some levels.
+
+    With ``average`` it must in the mean over the levels.
+    """
     if not levels:
         raise MissingEvidence(f"no level {where}")
     scores = evidence.of(metric, model, levels)
     cells = {f"at {level:g}": values.to_numpy() for level, values in scores.items()}
+    if average:
+        cells = {"on average": scores.mean(axis=1).to_numpy()}
     end = f"above {above:g}" if above is not None else f"below {below:g}"
     text = f"{name_of(model)} has an {name_of(metric)} {end}, {where}"
-    return all_within(text, cells, above=above, below=below)
+    return all_within(text, cells, above=above, below=below, effect=effect)
 
 
 def overlap(
@@ -263,10 +289,23 @@ def slightly(
     return inside(text, gain, above=0.0, below=by)
 
 
-def ratio(evidence: Evidence, metric: str, first: str, second: str) -> Array:
-    """Return the ratio of the scores of two models: geometric mean over levels, for each run."""
-    logs = np.log(evidence.of(metric, first)) - np.log(evidence.of(metric, second))
-    return np.asarray(np.exp(logs.mean(axis=1).to_numpy()))
+def ratio(
+    evidence: Evidence, metric: str, first: str, second: str,
+    *, text: str, below: float, effect: float, average: bool = False,
+) -> Criterion:  # fmt: skip
+    """Judge whether the ratio of the scores of two models is below an end at every level.
+
+    Ratios are compared by their logarithms; with ``average`` it is their geometric mean over the
+    levels. The power is the product over the levels.
+    """
+    top, bottom = evidence.of(metric, first), evidence.of(metric, second)
+    logs = np.log(top.to_numpy()) - np.log(bottom.reindex(top.index).to_numpy())
+    cells = {f"at {level:g}": logs[:, k] for k, level in enumerate(top.columns)}
+    if average:
+        cells = {"on average": logs.mean(axis=1)}
+    found = all_within(text, cells, below=float(np.log(below)), effect=float(np.log(effect)))
+    value, low, high = (float(np.exp(x)) for x in (found.estimate, found.low, found.high))
+    return replace(found, estimate=value, low=low, high=high, below=below, effect=effect)
 
 
 def _listed(models: Sequence[str]) -> str:

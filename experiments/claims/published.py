@@ -25,7 +25,7 @@ def published_tables(directory: str | Path) -> dict[str, pd.DataFrame | None]:
     directory : path
         With a ``.parquet`` file per study, and ``facts.csv``; studies without a file are left out.
     """
-    pd = import_optional("pandas", "workflow", "the replication")
+    read_csv = import_optional("pandas", "workflow", "the replication").read_csv
     found: dict[str, pd.DataFrame | None] = {}
     for study in STUDIES:
         path = Path(directory) / f"{study}.parquet"
@@ -35,7 +35,7 @@ def published_tables(directory: str | Path) -> dict[str, pd.DataFrame | None]:
             found[study] = None
     for path in (Path(directory) / f"{FACTS}{mark}.csv" for mark in ("", STANDIN_SUFFIX)):
         if path.exists():
-            facts = pd.read_csv(path)
+            facts = read_csv(path)
             for (files, source), rows in facts.groupby(["files", "source"], sort=False):
                 known = rows.reset_index(drop=True) if source == "real" else None
                 found.setdefault(f"{FACTS}-{files}", known)
