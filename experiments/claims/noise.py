@@ -88,7 +88,7 @@ def _n2(e: Evidence) -> list[Criterion]:
     for model in BASELINES:
         name, fall = name_of(model), drop(e, "aps", model, start, last)
         bend = _slope(e, model, start, after) - _slope(e, model, 0.0, start)
-        # what quickly (below) and slowly (above) imply, per unit of noise
+        # "quickly" after that level, slowly before: what the words imply per unit of noise
         expected = STEEP_IMPLIED / (last - start) - (SLOW - VISIBLE)
         criteria += [
             inside(f"{name} loses more than {STEEP:g} APS from {start:g} to {last:g}", fall,
