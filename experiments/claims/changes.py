@@ -157,8 +157,8 @@ CHANGES = (
         ("S2",),
         'APS falls with m on average over n; a "high" APS may be 0.8, 0.7 or 0.6, the highest '
         "that the range of n resolves.",
-        "The paper states no value, and 0.8 lies outside the range for most sizes. Each criterion has "
-        "its own target: a first rule, one for both, had resolved none.",
+        "The paper states no value, and 0.8 lies outside the range for most sizes. Each criterion "
+        "has its own target: a first rule, one for both, had resolved none.",
     ),
     Change(
         ("S3",),
