@@ -60,11 +60,16 @@ def claims(**changes: Any) -> pd.DataFrame:
             found = {("M2", "cv"): [True, True], ("N1", SAME): [False, False]}.get(
                 (name, specification), answers
             )
-            claim = Claim(name, experiment, "Section V, Figure 2", f"The claim {name}. {NASTY}")
+            hard = f"It follows from a definition. {NASTY}" * (name == "A3")
+            claim = Claim(
+                name, experiment, "Section V, Figure 2", f"The claim {name}. {NASTY}",
+                hard_to_fail=hard,
+            )  # fmt: skip
             criteria = tuple(
                 Criterion(
                     f"criterion {k} of {name}", value, value - 0.01, value + 0.01, holds,
-                    "where it is weakest" * bool(k), timed=name == "A3",
+                    "where it is weakest" * bool(k), timed=name == "A3", above=0.1, effect=0.15,
+                    power=0.625 + 0.25 * k if name == "N1" else None,
                 )
                 for k, holds in enumerate(found)
                 for value in [0.25 + 0.1 * k]

@@ -67,6 +67,7 @@ _VARIANCE = ("unit-variance", "unit-variance-alpha10")
 _KZ: dict[str, str | float] = {"data": "custom_kernel_dependent"}
 _NOISE: dict[str, str | float] = {"graph": "sbm", "data": "pure_noise"}
 _FIRST: dict[str, str | float] = {"graph": "sbm", "level": 0.0}
+_SSE_AT_1: dict[str, str | float] = {"metric": "sse", "graph": "sbm", "level": 1.0}
 _KGLN_ON_NOISE = _aps("APS of KGL-N (SBM) on pure noise", "control_noise", model="kgln", **_NOISE)
 
 #: By claim.
@@ -83,6 +84,17 @@ CAUSES: dict[str, Cause] = {
             _aps("at a noise of 0.25", "fig2", model="gl", graph="sbm", level=0.25),
             _aps("at 0.5", "fig2", model="gl", graph="sbm", level=0.5),
             _KGLN_ON_NOISE,
+        ),
+    ),
+    "N4": Cause(
+        "noise hides the signals, and both models end at the edge of the grid",
+        "Above a noise of 0.75 the signals are hidden, and the least SSE of both models is at the "
+        "greatest psi, where all weights are nearly equal: nothing is left in which they could "
+        "differ. With the density fixed at 0.3, as for cross-validation, the gap is visible.",
+        ("cv_fits_oracle",),
+        (
+            Seen("SSE of GL (SBM) at a noise of 1", "fig2", {"model": "gl", **_SSE_AT_1}),
+            Seen("of GL-2step", "fig2", {"model": "gl2step", **_SSE_AT_1}),
         ),
     ),
     "N5": Cause(
@@ -109,24 +121,6 @@ CAUSES: dict[str, Cause] = {
                  data="pure_noise_dependent"),
         ),
     ),
-    "N7": Cause(
-        "with noise both models are near chance",
-        "Without noise the claim holds. With noise neither model can find the graph (see N6), and "
-        "near chance neither is ahead of the other.",
-        _VARIANCE,
-    ),
-    "N8": Cause(
-        "K_x is as informative about BA as about SBM and ER",
-        "K_x is as informative about a BA graph as about the others: KGL-N is slightly worse "
-        "there, for KGL the difference is within its interval. KGL-O is not ahead of KGL-Agnostic "
-        "where noise hides the signals (N6).",
-        ("attachment4", *_VARIANCE),
-        (
-            _aps("APS of K_x alone, BA", "control_noise", model="kernel", graph="ba",
-                 data="independent"),
-            _aps("SBM", "control_noise", model="kernel", graph="sbm", data="independent"),
-        ),
-    ),
     "M2": Cause(
         "100 weak observations are too few for GL",
         "GL and GL-2step do fall steeply and stay below KGL-N, but a hundred observations of weak "
@@ -137,13 +131,6 @@ CAUSES: dict[str, Cause] = {
             _aps("half missing", "fig3", model="gl", graph="sbm", level=0.5),
         ),
     ),
-    "M3": Cause(
-        "with K_x from the graph KGL-N needs few entries",
-        "KGL-N loses less than the paper states: with K_x made from the graph it needs hardly any "
-        "entries, and it does as well on pure noise.",
-        ("alpha10", "n50"),
-        (_KGLN_ON_NOISE,),
-    ),
     "M4": Cause(
         "without K_x the models lose with the entries",
         "KGL is flat, since it has the graph in K_x. KGL-O and KGL-Agnostic have the signals alone "
@@ -153,7 +140,7 @@ CAUSES: dict[str, Cause] = {
     "M6": Cause(
         "100 dependent observations are too few",
         "Without K_x, a hundred dependent observations equal far fewer independent ones: KGL-O "
-        "reaches about 0.5 with nothing missing and falls below it as entries go missing.",
+        "has about 0.5 with few entries missing, and not clearly more.",
         ("n300", *_VARIANCE),
         (_aps("APS of KGL-O (SBM), nothing missing", "fig3", model="kglo", **_FIRST),),
     ),
@@ -166,6 +153,17 @@ CAUSES: dict[str, Cause] = {
         (
             _aps("APS of KGL-O with the true K_z", "control_kz", level="1", model="kglo", **_KZ),
             _aps("of KGL-Agnostic", "control_kz", level="1", model="kglagnostic", **_KZ),
+        ),
+    ),
+    "M8": Cause(
+        "BA is harder; the interval just passes the bound",
+        "KGL does less well on BA than on SBM, as with noise (N8). The difference itself is below "
+        "the bound, its interval is not. By untied scores, and with the density fixed at 0.3, the "
+        "interval is inside. The gain on BA is as stated.",
+        ("untied_scores", "cv_fits_oracle"),
+        (
+            _aps("APS of KGL (SBM), nothing missing", "fig3", model="kgl", **_FIRST),
+            _aps("BA", "fig11", model="kgl", graph="ba", level=0.0),
         ),
     ),
     "Y1": Cause(
@@ -189,8 +187,9 @@ CAUSES: dict[str, Cause] = {
     ),
     "S2": Cause(
         "a high APS needs more than the 300 observations tried",
-        "Precision rises so slowly with n that from 20 nodes on a high one needs more than the 300 "
-        "observations tried: the growth of that number cannot be estimated.",
+        "Precision falls with m and rises so slowly with n that 300 observations give 0.8 for 10 "
+        "nodes only. A lower target, 0.6, shows that more nodes need more, but lies inside the "
+        "range for too few sizes to tell an exponential from a power.",
         ("alpha1000", "unit-variance", "half-bandwidth"),
     ),
     "S3": Cause(
@@ -227,21 +226,16 @@ CAUSES: dict[str, Cause] = {
     ),
     "H7": Cause(
         "prediction needs less smoothing than the graph",
-        "The error is least at a smaller lam than the precision: signals of variance 0.06 at "
-        "sigma^2 = 0.01 are best predicted with little smoothing, while a larger lam puts more "
-        "weight on K_x, which holds the graph.",
+        "The region of small errors lies at smaller lam than that of good graphs: signals of "
+        "variance 0.06 at sigma^2 = 0.01 are best predicted with little smoothing, while a larger "
+        "lam puts more weight on K_x, which holds the graph.",
         _VARIANCE,
-    ),
-    "A3": Cause(
-        "times depend on the machine",
-        "The exponent is that of measured times, not of counted operations. On another machine the "
-        "same code stayed within the bound in m.",
     ),
     "W1": Cause(
         "the ground truth is a graph that GL learned",
-        "The ground truth is the graph that GL learns from all months. With little missing the "
-        "models that see temperatures alone are near it, and altitude draws KGL and KGL-N away "
-        "from it.",
+        "On average over missing rates the claim holds. The ground truth is the graph that GL "
+        "learns from all months: with nothing missing the models that see temperatures alone are "
+        "near it, and altitude draws KGL and KGL-N away from it.",
         ("swiss_metres", "swiss_keep_one"),
     ),
     "W2": Cause(

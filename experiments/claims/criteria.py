@@ -1,24 +1,27 @@
 """The forms of criteria: each function judges one statement and returns a criterion.
 
 A criterion holds only if the whole interval of its estimate is on the right side. The interval of a
-mean is Student's, at 95 %.
+mean is Student's, at 95 %. Each has its bounds, the true value that the statement implies and its
+power (:class:`experiments.claims.Criterion`); of several comparisons the product of their powers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from experiments.claims.evidence import Evidence
 from experiments.claims.ledger import Criterion
+from experiments.claims.thresholds import VISIBLE
 from experiments.registry import name_of
-from experiments.stats import MissingEvidence, mean_interval, unpaired
+from experiments.stats import MissingEvidence, contrast, mean_interval, power
 from kgl._types import Array
 
 __all__ = [
-    "all_within", "beats", "inside", "larger_by", "near", "nearest", "overlap", "ratio", "reaches",
-    "slightly",
+    "all_within", "beats", "compared", "equivalent", "implied", "inside", "larger_by", "near",
+    "nearest", "overlap", "ratio", "reaches", "slightly",
 ]  # fmt: skip
 
 
@@ -40,20 +43,56 @@ def nearest(
     return min(found, key=lambda level: abs(level - target))
 
 
+def implied(above: float | None, below: float | None) -> float | None:
+    """Return the true value that bounds imply: their centre, or visibly inside a single one.
+
+    Examples
+    --------
+    >>> round(implied(0.0, 0.1), 2), round(implied(0.8, None), 2), round(implied(None, 0.5), 2)
+    (0.05, 0.85, 0.45)
+    """
+    if above is None:
+        return None if below is None else below - VISIBLE
+    return above + VISIBLE if below is None else (above + below) / 2
+
+
 def inside(
     text: str, values: Array, *, above: float | None = None, below: float | None = None,
-    note: str = "",
+    note: str = "", effect: float | None = None,
 ) -> Criterion:  # fmt: skip
-    """Judge whether the mean of some values lies above and below given ends, with its interval."""
-    estimate, low, high = mean_interval(np.asarray(values))
+    """Judge whether the mean of some values lies above and below given ends, with its interval.
+
+    ``effect`` is the true value that the statement implies; by default that of the ends.
+    """
+    values = np.asarray(values)
+    estimate, low, high = mean_interval(values)
     holds = (above is None or low > above) and (below is None or high < below)
-    return Criterion(text, estimate, low, high, holds, note)
+    effect = implied(above, below) if effect is None else effect
+    chance = _power(effect, [((high - low) / 2, len(values) - 1)], above, below)
+    return Criterion(text, estimate, low, high, holds, note, False, above, below, effect, chance)
+
+
+def _power(
+    effect: float | None,
+    widths: Iterable[tuple[float, float]],
+    above: float | None,
+    below: float | None,
+) -> float | None:
+    """Return the product of powers of comparisons, given their half widths and freedoms."""
+    if effect is None:
+        return None
+    return float(
+        np.prod([power(effect, half, free, above=above, below=below) for half, free in widths])
+    )
 
 
 def near(text: str, value: float, printed: float, tolerance: float) -> Criterion:
     """Judge whether a single number is the printed one, up to a tolerance."""
     holds = bool(abs(value - printed) <= tolerance)
-    return Criterion(text, value, value, value, holds, f"paper: {printed:g}")
+    return Criterion(
+        text, value, value, value, holds, f"paper: {printed:g}",
+        above=printed - tolerance, below=printed + tolerance, effect=printed,
+    )  # fmt: skip
 
 
 def beats(
@@ -66,11 +105,13 @@ def beats(
     where: str = "",
     margin: float = 0.0,
     average: bool = False,
+    effect: float | None = None,
 ) -> Criterion:
     """Judge whether each of some models beats each of some others by more than ``margin``.
 
     It must at every level, or, with ``average``, in the mean over the levels. The estimate is the
-    gain of the weakest comparison, the one whose interval reaches lowest.
+    gain of the weakest comparison, the one whose interval reaches lowest. The power is the product
+    over all comparisons.
     """
     levels = evidence.levels if levels is None else list(levels)
     if not levels:
@@ -80,10 +121,12 @@ def beats(
         for second in worse:
             gains = evidence.gain(metric, first, second, levels)
             columns = {None: gains.mean(axis=1)} if average else dict(gains.items())
+            ahead = f", ahead in the mean at {(gains.mean() > 0).sum()} of {len(levels)} levels"
             for level, values in columns.items():
-                at = "" if level is None else f" at {level:g}"
+                at = ahead * (len(levels) > 1) if level is None else f" at {level:g}"
                 which = f"{name_of(first)} over {name_of(second)}{at}"
                 found.append((*mean_interval(values.to_numpy()), which))
+                free = len(values) - 1
     won = sum(low > margin for _, low, _, _ in found)
     estimate, low, high, which = min(found, key=lambda one: one[1])
     more = f" by more than {margin:g}" if margin else ""
@@ -92,7 +135,12 @@ def beats(
         f"{name_of(metric)}{more}{', ' * bool(where)}{where}"
     )
     note = f"weakest: {which}; {won} of {len(found)} comparisons" if len(found) > 1 else which
-    return Criterion(text, estimate, low, high, won == len(found), note)
+    effect = margin + VISIBLE if effect is None else effect
+    chance = _power(effect, [((one[2] - one[1]) / 2, free) for one in found], margin, None)
+    return Criterion(
+        text, estimate, low, high, won == len(found), note,
+        above=margin, effect=effect, power=chance,
+    )  # fmt: skip
 
 
 def all_within(
@@ -102,14 +150,14 @@ def all_within(
     above: float | None = None,
     below: float | None = None,
     note: str = "",
+    effect: float | None = None,
 ) -> Criterion:
-    """Judge whether the means of all of some cells lie between given ends, with their intervals."""
-    ends = {name: mean_interval(values) for name, values in cells.items()}
-    found = _weakest(
-        text, ends, -np.inf if above is None else above, np.inf if below is None else below
-    )
-    notes = [part for part in (found.note, note) if part]
-    return Criterion(text, found.estimate, found.low, found.high, found.holds, "; ".join(notes))
+    """Judge whether the means of all of some cells lie between given ends, with their intervals.
+
+    The power is the product over the cells.
+    """
+    ends = {name: (*mean_interval(values), len(values) - 1.0) for name, values in cells.items()}
+    return _weakest(text, ends, above, below, note=note, effect=effect)
 
 
 def larger_by(
@@ -117,24 +165,60 @@ def larger_by(
     pairs: Mapping[str, tuple[Array, Array]],
     *,
     above: float = 0.0,
-    below: float = np.inf,
+    below: float | None = None,
+    effect: float | None = None,
 ) -> Criterion:
-    """Judge whether in all pairs of samples the first is larger, by an amount between the ends."""
-    ends = {name: unpaired(first, second) for name, (first, second) in pairs.items()}
-    return _weakest(text, ends, above, below)
+    """Judge whether in all pairs of samples the first is larger, by an amount between the ends.
+
+    Samples are independent. The power is the product over the pairs.
+    """
+    ends = {name: contrast(pair, (1.0, -1.0)) for name, pair in pairs.items()}
+    return _weakest(text, ends, above, below, effect=effect)
+
+
+def equivalent(text: str, pairs: Mapping[str, tuple[Array, Array]], *, within: float) -> Criterion:
+    """Judge whether in all pairs of independent samples the means are closer than ``within``.
+
+    The power is the product over the pairs.
+    """
+    ends = {name: contrast(pair, (1.0, -1.0)) for name, pair in pairs.items()}
+    return _weakest(text, ends, -within, within)
+
+
+def compared(
+    text: str, samples: Sequence[Array], weights: Sequence[float], *,
+    above: float | None = None, below: float | None = None, effect: float | None = None,
+) -> Criterion:  # fmt: skip
+    """Judge whether a weighted sum of means of independent samples lies between given ends."""
+    return _weakest(text, {"": contrast(samples, weights)}, above, below, effect=effect)
 
 
 def _weakest(
-    text: str, ends: Mapping[str, tuple[float, float, float]], above: float, below: float
+    text: str,
+    ends: Mapping[str, tuple[float, float, float, float]],
+    above: float | None,
+    below: float | None,
+    *,
+    note: str = "",
+    effect: float | None = None,
 ) -> Criterion:
-    """Judge by the interval that comes nearest to an end or passes it furthest."""
+    """Judge by the interval that comes nearest to an end or passes it furthest.
+
+    ``ends`` has estimate, interval and degrees of freedom of each comparison.
+    """
     if not ends:
         raise MissingEvidence(f"no data on whether {text}")
-    room = {name: min(low - above, below - high) for name, (_, low, high) in ends.items()}
+    bottom, top = -np.inf if above is None else above, np.inf if below is None else below
+    room = {name: min(low - bottom, top - high) for name, (_, low, high, _) in ends.items()}
     which = min(room, key=lambda name: room[name])
     won = sum(one > 0 for one in room.values())
-    note = f"weakest: {which}; {won} of {len(ends)}" if len(ends) > 1 else ""
-    return Criterion(text, *ends[which], won == len(ends), note)
+    notes = [f"weakest: {which}; {won} of {len(ends)}"] * (len(ends) > 1) + [note] * bool(note)
+    effect = implied(above, below) if effect is None else effect
+    widths = [((high - low) / 2, free) for _, low, high, free in ends.values()]
+    return Criterion(
+        text, *ends[which][:3], won == len(ends), "; ".join(notes),
+        above=above, below=below, effect=effect, power=_power(effect, widths, above, below),
+    )  # fmt: skip
 
 
 def reaches(
@@ -146,15 +230,22 @@ def reaches(
     above: float | None = None,
     below: float | None = None,
     where: str,
+    average: bool = False,
+    effect: float | None = None,
 ) -> Criterion:
-    """Judge whether the score of a model lies above or below an end at each of some levels."""
+    """Judge whether the score of a model lies above or below an end at each of some levels.
+
+    With ``average`` it must in the mean over the levels.
+    """
     if not levels:
         raise MissingEvidence(f"no level {where}")
     scores = evidence.of(metric, model, levels)
     cells = {f"at {level:g}": values.to_numpy() for level, values in scores.items()}
+    if average:
+        cells = {"on average": scores.mean(axis=1).to_numpy()}
     end = f"above {above:g}" if above is not None else f"below {below:g}"
     text = f"{name_of(model)} has an {name_of(metric)} {end}, {where}"
-    return all_within(text, cells, above=above, below=below)
+    return all_within(text, cells, above=above, below=below, effect=effect)
 
 
 def overlap(
@@ -198,10 +289,23 @@ def slightly(
     return inside(text, gain, above=0.0, below=by)
 
 
-def ratio(evidence: Evidence, metric: str, first: str, second: str) -> Array:
-    """Return the ratio of the scores of two models: geometric mean over levels, for each run."""
-    logs = np.log(evidence.of(metric, first)) - np.log(evidence.of(metric, second))
-    return np.asarray(np.exp(logs.mean(axis=1).to_numpy()))
+def ratio(
+    evidence: Evidence, metric: str, first: str, second: str,
+    *, text: str, below: float, effect: float, average: bool = False,
+) -> Criterion:  # fmt: skip
+    """Judge whether the ratio of the scores of two models is below an end at every level.
+
+    Ratios are compared by their logarithms; with ``average`` it is their geometric mean over the
+    levels. The power is the product over the levels.
+    """
+    top, bottom = evidence.of(metric, first), evidence.of(metric, second)
+    logs = np.log(top.to_numpy()) - np.log(bottom.reindex(top.index).to_numpy())
+    cells = {f"at {level:g}": logs[:, k] for k, level in enumerate(top.columns)}
+    if average:
+        cells = {"on average": logs.mean(axis=1)}
+    found = all_within(text, cells, below=float(np.log(below)), effect=float(np.log(effect)))
+    value, low, high = (float(np.exp(x)) for x in (found.estimate, found.low, found.high))
+    return replace(found, estimate=value, low=low, high=high, below=below, effect=effect)
 
 
 def _listed(models: Sequence[str]) -> str:

@@ -31,7 +31,8 @@ class Evidence:
     ----------
     scores : DataFrame
         One row per ``level``, ``model``, ``replicate`` and ``metric``, with its ``value``; of
-        synthetic data per ``graph``, the family, and per size ``m`` too where it is varied.
+        synthetic data per ``graph``, the family, and per size ``m`` too where it is varied. A
+        column ``at_edge`` names the axes at whose end the selected grid point is.
     """
 
     scores: pd.DataFrame
@@ -55,6 +56,17 @@ class Evidence:
             raise MissingEvidence(f"no scores of {metric} of {model} at levels {wanted}")
         return table[wanted]
 
+    def at_edge(self, metric: str, model: str, levels: Iterable[float]) -> pd.DataFrame:
+        """Return whether the selected grid point is at an end of an axis, as :meth:`of` does."""
+        scores = self.of(metric, model, levels)
+        if "at_edge" not in self.scores:
+            return scores.notna() & False
+        own = self.scores[(self.scores["metric"] == metric) & (self.scores["model"] == model)]
+        own = own.assign(edge=own["at_edge"].fillna("").ne(""))
+        return own.pivot_table(
+            index=scores.index.names, columns="level", values="edge", aggfunc="max"
+        )[list(scores.columns)]
+
     def _pivoted(self, metric: str, model: str) -> pd.DataFrame:
         own = self.scores[(self.scores["metric"] == metric) & (self.scores["model"] == model)]
         # the same number of a replicate is another graph in another family
@@ -76,10 +88,11 @@ class Evidence:
         return list(dict.fromkeys(self.scores[column])) if column in self.scores else []
 
     def where(self, **conditions: Any) -> Evidence:
-        """Return the scores whose columns have given values, as of one family."""
+        """Return the scores whose columns have given values, or one of several in a tuple."""
         rows = self.scores
         for column, value in conditions.items():
-            rows = rows[rows[column] == value] if column in rows else rows[:0]
+            wanted = value if isinstance(value, tuple) else (value,)
+            rows = rows[rows[column].isin(wanted)] if column in rows else rows[:0]
         if rows.empty:
             raise MissingEvidence(f"no scores of {conditions}")
         return Evidence(rows)

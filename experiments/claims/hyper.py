@@ -8,7 +8,7 @@ from experiments.claims.criteria import all_within, inside, nearest
 from experiments.claims.grid_scores import Tables, along, by_run, cube, kinds, spread_over
 from experiments.claims.ledger import Claim, Criterion
 from experiments.claims.printed import check_printed
-from experiments.claims.thresholds import MUCH, OVERLAP
+from experiments.claims.thresholds import MUCH, OVERLAP, SLIGHT, VISIBLE
 from experiments.registry import name_of
 from experiments.stats import MissingEvidence
 
@@ -19,8 +19,12 @@ __all__ = ["HYPER"]
 FEW, TOTAL = 0.1, 0.9
 #: "Fully connected" up to a hundredth of the pairs, "with equal edge weights" up to a twentieth.
 FULL, EQUAL = 0.99, 0.05
-#: The sparsity "coincides" with the true graph's: a tenth of all pairs either way.
-COINCIDES = 0.1
+#: The sparsity "coincides" with the true graph's: half of the true density either way, as psi is
+#: tried in steps of a decade. A tenth of all pairs is about as much as the interval's width.
+COINCIDES = 0.15
+#: "The best accuracy is obtained" there: as near as curves that almost overlap. Intervals of SSE
+#: are wider than that: slightly worse at most.
+NEARLY_BEST = {"aps": OVERLAP, "sse": SLIGHT}
 #: "Little effect" on an error: a tenth of it, and a twentieth of what varies over the grid.
 LITTLE, SHARE = 0.1, 0.05
 #: "The error is the same" for lam above this, to a hundredth; entries are "all zero" if they have
@@ -29,9 +33,8 @@ OVERLY, SAME, ZERO = 1e2, 0.01, 0.01
 #: Entries are "constant" if they depart by a twentieth of their size; below the second a fit is all
 #: zeros, and says nothing.
 CONSTANT, NOTHING = 0.05, 1e-3
-#: The ranges of least error and greatest APS "generally coincide": nearer to one decade apart than
-#: to two, in lam and rho.
-DECADES = 1.5
+#: The ranges "generally coincide" if half of the one, beyond what chance gives, is in the other.
+GENERALLY = 0.5
 #: The psi, lam and rho that the paper names, and up to where errors are "generally small".
 NAMED, SMALL = (1e-5, 1e-2, 1e-2), 0.1
 
@@ -60,9 +63,10 @@ def _h2(tables: Tables) -> list[Criterion]:
         ]  # fmt: skip
         at = f"{kind} data, psi = {last:g}"
         criteria += [
-            inside(f"{at}: more than {FULL:g} of all pairs are edges", density[last], above=FULL),
+            inside(f"{at}: more than {FULL:g} of all pairs are edges", density[last], above=FULL,
+                   effect=1.0),
             inside(f"{at}: weights vary by less than {EQUAL:g} of their mean", uneven[last],
-                   below=EQUAL),
+                   below=EQUAL, effect=0.0),
         ]  # fmt: skip
     return _some(criteria, "limits_psi")
 
@@ -76,14 +80,14 @@ def _h3(tables: Tables) -> list[Criterion]:
         runs = np.arange(len(error))
         for metric, sign in (("aps", 1.0), ("sse", -1.0)):
             scores = sign * by_run(table, metric, "psi", data=kind).to_numpy()
-            name = name_of(metric)
+            name, bound = name_of(metric), NEARLY_BEST[metric]
             there = np.abs(error[runs, scores.argmax(axis=1)])
             lost = scores.max(axis=1) - scores[runs, like]
             criteria += [
                 inside(f"{kind} data: where {name} is best, the density is the true one up to "
-                       f"{COINCIDES:g}", there, below=COINCIDES),
+                       f"{COINCIDES:g}", there, below=COINCIDES, effect=VISIBLE),
                 inside(f"{kind} data: where the density is nearest to the true one, {name} is "
-                       f"within {OVERLAP:g} of the best", lost, below=OVERLAP),
+                       f"within {bound:g} of the best", lost, below=bound, effect=0.0),
             ]  # fmt: skip
     return _some(criteria, "limits_psi")
 
@@ -102,7 +106,7 @@ def _h4(tables: Tables) -> list[Criterion]:
                below=LITTLE),
         inside(f"{text}, on average over lam and rho", changes.mean(axis=1), below=LITTLE),
         inside(f"psi accounts for less than {SHARE:g} of the variance of log MSE over the grid",
-               share, below=SHARE),
+               share, below=SHARE, effect=SHARE / 2),
     ]  # fmt: skip
 
 
@@ -116,10 +120,11 @@ def _h5(tables: Tables) -> list[Criterion]:
             raise MissingEvidence(f"no two lam above {OVERLY:g}")
         criteria += [
             inside(f"{kind} data: MSE changes by less than {SAME:g} of itself over lam above "
-                   f"{OVERLY:g}", spread_over(np.array([mse[lam] for lam in over]), 0), below=SAME),
+                   f"{OVERLY:g}", spread_over(np.array([mse[lam] for lam in over]), 0), below=SAME,
+                   effect=0.0),
             all_within(f"{kind} data: fits have less than {ZERO:g} of the size of the data, at "
                        f"every lam above {OVERLY:g}",
-                       {f"at {lam:g}": size[lam] for lam in over}, below=ZERO),
+                       {f"at {lam:g}": size[lam] for lam in over}, below=ZERO, effect=0.0),
         ]  # fmt: skip
     return _some(criteria, "limits_lam")
 
@@ -159,13 +164,16 @@ def _h7(tables: Tables) -> list[Criterion]:
         _next(mse.lam, NAMED[1]),
         _next(mse.rho, NAMED[2]),
     )
-    runs = np.arange(len(mse.values))
-    shape = (len(runs), -1)
+    shape = (len(mse.values), -1)
     error, score = (grid.values[..., psi].reshape(shape) for grid in (mse, aps))
-    least, greatest = error.argmin(axis=1), score.argmax(axis=1)
     lam, rho = (x.ravel() for x in np.meshgrid(mse.lam, mse.rho, indexing="ij"))
-    steps = [np.abs(np.log10(axis[least] / axis[greatest])) for axis in (lam, rho)]
     lost = score.max(axis=1, keepdims=True) - score
+    # Regions, not points: the surfaces are flat, so where each is best is a matter of chance, and
+    # the paper itself writes that a small error "does not guarantee" a good graph.
+    small_error = error <= (1 + LITTLE) * error.min(axis=1, keepdims=True)
+    good_graph = lost <= OVERLAP
+    shared = (small_error & good_graph).sum(axis=1) / good_graph.sum(axis=1)
+    chance = small_error.mean(axis=1)
     named = first * len(mse.rho) + second
     small = (lam < SMALL * (1 - 1e-9)) & (rho < SMALL * (1 - 1e-9))
     if not small.any() or small.all():
@@ -175,16 +183,16 @@ def _h7(tables: Tables) -> list[Criterion]:
     at = f"psi = {mse.psi[psi]:g}"
     example = f"{at}, lam = {mse.lam[first]:g}, rho = {mse.rho[second]:g}"
     criteria = [
-        inside(f"{at}: the best lam and rho by MSE and by APS are less than {DECADES:g} decades "
-               "apart", np.maximum(*steps), below=DECADES),
-        inside(f"{at}: where MSE is least, APS is within {OVERLAP:g} of the greatest",
-               lost[runs, least], below=OVERLAP),
+        inside(f"{at}: of the lam and rho whose APS is within {OVERLAP:g} of the greatest, a "
+               f"larger share than of all has an MSE within {LITTLE:g} of itself of the least",
+               shared - chance, above=0.0, effect=GENERALLY * float(1 - chance.mean()),
+               note=f"share {shared.mean():.2f}, of all {chance.mean():.2f}"),
         inside(f"{example}: APS is within {OVERLAP:g} of the greatest", lost[:, named],
                below=OVERLAP),
         inside(f"{example}: MSE is within {LITTLE:g} of itself of the least",
                error[:, named] / error.min(axis=1) - 1, below=LITTLE),
         inside(f"MSE is smaller for lam and rho below {SMALL:g} than elsewhere, on average",
-               rest - low, above=0.0),
+               1 - low / rest, above=0.0, effect=LITTLE, note="as a share of the error elsewhere"),
     ]  # fmt: skip
     if mse.lam[-1] >= OVERLY:  # next to nothing is fitted
         nothing = mse.values[:, -1].mean(axis=(1, 2))
@@ -211,6 +219,7 @@ HYPER = (
     Claim(
         "H2", "hyperparameters", "Section VI-F, Figure 12",
         "A few edges carry all weight as psi goes to 0; all are equal as it goes to infinity.", _h2,
+        "It follows from the penalty: without it a linear program, with it alone equal weights.",
     ),
     Claim(
         "H3", "hyperparameters", "Section VI-F, Figure 12",

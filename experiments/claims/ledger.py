@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from experiments.registry import Verdict
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Claim", "Criterion", "Judgement", "Specification", "from_table", "judge", "to_table"]
+
+#: Fields of a criterion that may be None, which is an empty cell of the table.
+_OPTIONAL = ("above", "below", "effect", "power")
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,16 @@ class Criterion:
         Where the estimate was found, or how often the statement held.
     timed : bool
         Whether the estimate is a time, whose digits differ from run to run.
+    above, below : float or None
+        The bounds of the estimate; None where there is none.
+    effect : float or None
+        The true value that the paper's statement implies: the centre of a window, the printed
+        value, or for a single bound a value that is visibly on the right side of it.
+    power : float or None
+        The probability that the criterion holds if the true value is ``effect``, given the width
+        of the interval. Where several comparisons must hold at once, the product of their
+        powers: the probability if they were independent; scores of one run at several levels are
+        not, so it is rather too low. None where there is no interval to compute it from.
     """
 
     text: str
@@ -47,6 +61,10 @@ class Criterion:
     holds: bool
     note: str = ""
     timed: bool = False
+    above: float | None = None
+    below: float | None = None
+    effect: float | None = None
+    power: float | None = None
 
 
 def _no_check(_: Any) -> list[Criterion]:
@@ -69,6 +87,8 @@ class Claim:
         The claim in our words.
     check : callable
         Evidence -> list of criteria.
+    hard_to_fail : str
+        Why the claim could hardly fail, in one sentence; empty for all others.
     """
 
     id: str
@@ -76,6 +96,7 @@ class Claim:
     where: str
     statement: str
     check: Callable[[Any], list[Criterion]] = _no_check
+    hard_to_fail: str = ""
 
 
 @dataclass(frozen=True)
@@ -156,14 +177,18 @@ def to_table(judged: Sequence[Judgement]) -> pd.DataFrame:
             "experiment": one.claim.experiment,
             "where": one.claim.where,
             "statement": one.claim.statement,
+            "hard_to_fail": one.claim.hard_to_fail,
             "specification": one.specification,
             "default": one.default,
             "verdict": one.verdict.value,
+            "held": one.held,
+            "criteria": len(one.criteria),
             "changes": one.verdict != by_default.get(one.claim.id, one.verdict),
             "criterion": criterion.text,
             "estimate": criterion.estimate,
             "low": criterion.low,
             "high": criterion.high,
+            **{name: _number(getattr(criterion, name)) for name in _OPTIONAL},
             "holds": criterion.holds if one.criteria else None,
             "note": criterion.note,
             "timed": criterion.timed,
@@ -185,6 +210,7 @@ def from_table(table: pd.DataFrame) -> list[Judgement]:
             str(first["experiment"]),
             _text(first["where"]),
             str(first["statement"]),
+            hard_to_fail=_text(first.get("hard_to_fail")),
         )
         judged.append(Judgement(claim, str(specification), _true(default), _criteria(rows)))
     return judged
@@ -200,10 +226,20 @@ def _criteria(rows: pd.DataFrame) -> tuple[Criterion, ...]:
             holds=_true(row["holds"]),
             note=_text(row["note"]),
             timed=_true(row["timed"]),
+            # tables of earlier versions do not have them
+            **{name: _known(row.get(name)) for name in _OPTIONAL},
         )
         for _, row in rows.iterrows()
         if _text(row["criterion"])
     )
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _known(value: Any) -> float | None:
+    return None if value is None or isnan(value) else float(value)
 
 
 def _text(value: object) -> str:

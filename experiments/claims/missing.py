@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
-import numpy as np
-
-from experiments.claims.criteria import all_within, beats, inside, nearest, ratio, reaches
+from experiments.claims.criteria import (
+    all_within,
+    beats,
+    equivalent,
+    inside,
+    nearest,
+    ratio,
+    reaches,
+)
 from experiments.claims.evidence import Evidence, drop
 from experiments.claims.ledger import Claim, Criterion
 from experiments.claims.thresholds import (
     HIGH,
+    HIGH_IMPLIED,
     LOW_SSE,
     MEANINGFUL,
     MUCH,
+    SLIGHT,
     STABLE,
     STEEP,
+    STEEP_IMPLIED,
+    VISIBLE,
     WELL,
 )
 from experiments.registry import FAMILIES, family_label, name_of
@@ -28,8 +39,8 @@ DEPENDENT = ("kgl", "kglo", "kglagnostic")
 #: Missing rates that the paper names: where it still works, up to where baselines are good, up to
 #: where KGL-O is meaningful, and the greatest.
 STILL, FEW, SOME, MOST = 0.8, 0.2, 0.6, 0.9
-#: What KGL-N loses in APS and in SSE from nothing to 90 % missing. The second is stated to be
-#: "around" its value, and both are read from curves: right within half of themselves.
+#: What KGL-N loses in APS and in SSE from nothing to 90 % missing, "only": at most half as much
+#: again, since the second is stated to be "around" its value and both are read from curves.
 LOST = {"aps": 0.1, "sse": 0.05}
 #: Rates that stand for others in a run of reduced size are no further off than this.
 NEXT = 0.15
@@ -63,18 +74,24 @@ def _m2(e: Evidence) -> list[Criterion]:
     # beyond where the paper calls them good
     half = nearest(e.levels, 0.5, above=FEW)
     few = [x for x in e.levels if x < FEW]
-    where = f"at every missing rate below {FEW:g}"
+    # Averages over rates in place of each by itself: ten replicates resolve a difference of 0.05
+    # at one rate in one of three cases.
+    where = f"on average over missing rates below {FEW:g}"
     criteria = []
     for model in BASELINES:
         fall = drop(e, "aps", model, 0.0, half)
         text = f"{name_of(model)} loses more than {STEEP:g} APS from 0 to {half:g} missing"
         criteria += [
-            inside(text, fall, above=STEEP),
-            reaches(e, "aps", model, few, above=HIGH, where=where),
-            reaches(e, "sse", model, few, below=LOW_SSE, where=where),
-        ]
+            inside(text, fall, above=STEEP, effect=STEEP_IMPLIED),
+            reaches(e, "aps", model, few, above=HIGH, where=where, average=True,
+                    effect=HIGH_IMPLIED),
+            reaches(e, "sse", model, few, below=LOW_SSE, where=where, average=True),
+        ]  # fmt: skip
     for metric in ("aps", "sse"):
-        criteria.append(beats(e, metric, ["kgln"], BASELINES, where="at every missing rate"))
+        criteria.append(
+            beats(e, metric, ["kgln"], BASELINES, where="on average over missing rates",
+                  average=True)
+        )  # fmt: skip
     return criteria
 
 
@@ -83,15 +100,13 @@ def _m3(e: Evidence) -> list[Criterion]:
     last = _rate(e, MOST)
     criteria = []
     for metric, printed in LOST.items():
+        # "only drops by", "only increases by": to lose less is no contradiction
         lost, half = drop(e, metric, "kgln", 0.0, last), printed / 2
         change = CHANGES[metric].format(printed)
-        note = f"paper: {printed:g}"
-        criteria += [
+        criteria.append(
             inside(f"KGL-N {change} or less from 0 to {last:g} missing, up to {half:g}", lost,
-                   below=printed + half, note=note),
-            inside(f"KGL-N {change} from 0 to {last:g} missing, up to {half:g} either way", lost,
-                   above=printed - half, below=printed + half, note=note),
-        ]  # fmt: skip
+                   below=printed + half, note=f"paper: {printed:g}", effect=printed)
+        )  # fmt: skip
     return criteria
 
 
@@ -113,13 +128,17 @@ def _m4(e: Evidence) -> list[Criterion]:
 
 
 def _m5(e: Evidence) -> list[Criterion]:
-    others = ("kglo", "kglagnostic")
+    # "the accuracy levels at which each of the models stabilises": on average over rates. The text
+    # describes SBM; the families of the appendix are taken together, as ten runs of one of them
+    # resolve a gap of 0.05 to two models in one of two cases.
+    groups = {"SBM": ("sbm",), "ER and BA": ("er", "ba")}
+    known = set(e.values("graph"))
     return [
         beats(
-            e.where(graph=graph), metric, ["kgl"], others,
-            where=f"{family_label(graph)}, at every missing rate",
+            e.where(graph=graphs), metric, ["kgl"], ("kglo", "kglagnostic"),
+            where=f"{name}, on average over missing rates", average=True,
         )
-        for graph in FAMILIES if graph in e.values("graph")
+        for name, graphs in groups.items() if known & set(graphs)
         for metric in ("aps", "sse")
     ]  # fmt: skip
 
@@ -127,25 +146,39 @@ def _m5(e: Evidence) -> list[Criterion]:
 def _m6(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
     rates = [x for x in e.levels if x < SOME]
-    where = f"at every missing rate below {SOME:g}"
+    where = f"on average over missing rates below {SOME:g}"
     return [
-        reaches(e, "aps", "kglo", rates, above=MEANINGFUL, where=where),
-        beats(e, "aps", ["kgl"], ["kglo"], rates, where=where),
-        beats(e, "sse", ["kgl"], ["kglo"], rates, where=where),
+        reaches(e, "aps", "kglo", rates, above=MEANINGFUL, where=where, average=True),
+        beats(e, "aps", ["kgl"], ["kglo"], rates, where=where, average=True),
+        beats(e, "sse", ["kgl"], ["kglo"], rates, where=where, average=True),
     ]
 
 
 def _m7(e: Evidence) -> list[Criterion]:
     e = _sbm(e)
     models: tuple[Sequence[str], Sequence[str]] = ["kglo"], ["kglagnostic"]
-    criteria = []
-    for metric in ("aps", "sse"):
-        where = "on average over missing rates"
-        criteria += [
-            beats(e, metric, *models, where=where, average=True),
-            beats(e, metric, *models, where="at every missing rate"),
-        ]
-    return criteria
+    # not at every rate: where both guess neither is ahead, whatever their order
+    return [
+        beats(e, metric, *models, where="on average over missing rates", average=True)
+        for metric in ("aps", "sse")
+    ]
+
+
+def _m8(e: Evidence) -> list[Criterion]:
+    if not set(FAMILIES) <= set(e.values("graph")):
+        raise MissingEvidence("scores of one of the families of graphs are missing")
+    means = {g: e.where(graph=g).of("aps", "kgl").mean(axis=1).to_numpy() for g in FAMILIES}
+    pairs = {
+        f"{family_label(a)} and {family_label(b)}": (means[a], means[b])
+        for a, b in combinations(FAMILIES, 2)
+    }
+    where = "on average over missing rates"
+    return [
+        equivalent(f"the APS of KGL differs by less than {SLIGHT:g} between any two families, "
+                   f"{where}", pairs, within=SLIGHT),
+        beats(e.where(graph="ba"), "aps", ["kgl"], ["kglagnostic"], where=f"BA, {where}",
+              average=True),
+    ]  # fmt: skip
 
 
 def _y1(e: Evidence) -> list[Criterion]:
@@ -160,13 +193,15 @@ def _y1(e: Evidence) -> list[Criterion]:
             f"{name_of(model)} has less than {MUCH:g} times the error of {name_of(other)} on "
             f"{kind} data, on average over missing rates"
         )
-        logs = inside(text, np.log(ratio(e, "mse_out", model, other)), below=np.log(MUCH))
-        value, low, high = (float(np.exp(x)) for x in (logs.estimate, logs.low, logs.high))
+        every = (
+            f"{name_of(model)} has a smaller error than {name_of(other)} on {kind} data, at every "
+            "missing rate"
+        )
+        pair = e, "mse_out", model, other
         criteria += [
-            Criterion(text, value, low, high, logs.holds),
-            beats(e, "mse_out", [model], [other],
-                    where=f"{kind} data, at every missing rate"),
-        ]  # fmt: skip
+            ratio(*pair, text=text, below=MUCH, effect=MUCH - VISIBLE, average=True),
+            ratio(*pair, text=every, below=1.0, effect=MUCH),
+        ]
     return criteria
 
 
@@ -197,6 +232,11 @@ MISSING = (
     ),
     Claim(
         "M7", "missing entries", "Figure 3 (c, d)", "KGL-Agnostic is not as good as KGL-O.", _m7
+    ),
+    Claim(
+        "M8", "missing entries", "Section VI-C, Figures 3, 10 and 11",
+        "KGL does not differ much between random graph models, and gains over KGL-Agnostic on BA.",
+        _m8,
     ),
 )  # fmt: skip
 

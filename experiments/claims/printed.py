@@ -25,14 +25,18 @@ LAM, RHO = 0.1, 0.01
 H1_TOLERANCE = OVERLAP
 
 
+def _graphs(table: pd.DataFrame | None) -> list[str]:
+    """Return the families that Figure 12 and a table have."""
+    known = set() if table is None else set(table["graph"])
+    return [graph for graph in PRINTED_APS if graph in known]
+
+
 def _cells(table: pd.DataFrame | None, data: str, psis: tuple[float, ...]) -> pd.DataFrame:
     """Return printed and measured APS of each family and psi, with percentiles over runs."""
     import pandas as pd
 
     rows = []
-    for graph in [
-        graph for graph in PRINTED_APS if table is not None and graph in set(table["graph"])
-    ]:
+    for graph in _graphs(table):
         found = along(table, "aps", "psi", data=data, lam=LAM, rho=RHO, graph=graph)
         for psi, paper in zip(PRINTED_PSI, PRINTED_APS[graph], strict=True):
             for runs in (found[at] for at in found if np.isclose(at, psi, atol=0.0)):
@@ -75,7 +79,36 @@ def _distance(tables: Tables, data: str, psis: tuple[float, ...], which: str) ->
         f"furthest: {family_label(worst['graph'])} at psi = {worst['psi']:g}, "
         f"{worst['mean']:.2f} for {worst['paper']:.2f}"
     )
-    return Criterion(text, value, value, value, value <= H1_TOLERANCE, note)
+    expected, chance = _one_run(table, data, psis)
+    return Criterion(
+        text, value, value, value, value <= H1_TOLERANCE, note,
+        below=H1_TOLERANCE, effect=expected, power=chance,
+    )  # fmt: skip
+
+
+def _one_run(
+    table: pd.DataFrame | None, data: str, psis: tuple[float, ...]
+) -> tuple[float | None, float | None]:
+    """Return the distance that printed scores of one run per family would have, and its power.
+
+    One run of each family, all combinations of them, takes the place of the paper; the distance is
+    that of its scores from the means of the other runs. The power is how often it is within the
+    tolerance.
+    """
+    away = []
+    for graph in _graphs(table):
+        found = along(table, "aps", "psi", data=data, lam=LAM, rho=RHO, graph=graph)
+        runs = np.array([found[x] for x in found if any(np.isclose(x, p, atol=0.0) for p in psis)])
+        count = runs.shape[1]
+        if count < 2:
+            return None, None
+        others = (runs.sum(axis=1, keepdims=True) - runs) / (count - 1)
+        away.append(np.abs(runs - others))
+    sums = np.zeros(1)
+    for one in away:
+        sums = np.add.outer(sums, one.sum(axis=0)).ravel()
+    distances = sums / sum(len(one) for one in away)
+    return float(distances.mean()), float((distances <= H1_TOLERANCE).mean())
 
 
 def _counted(tables: Tables, psis: tuple[float, ...], which: str) -> Criterion:
@@ -89,14 +122,19 @@ def _counted(tables: Tables, psis: tuple[float, ...], which: str) -> Criterion:
 
     found = _cells(tables.get("fig12"), "independent", psis)
     inner = int(((found["p05"] <= found["paper"]) & (found["paper"] <= found["p95"])).sum())
-    wanted = int(binom.ppf(0.05, len(found), coverage(int(found["runs"].min()))))
+    likely = coverage(int(found["runs"].min()))
+    wanted = int(binom.ppf(0.05, len(found), likely))
     if not wanted:
         raise MissingEvidence("too few printed values or runs to count those among runs")
     text = (
         f"independent data: at least {wanted} of the {len(found)} {which} lie between the 5th and "
         "95th percentile of runs"
     )
-    return Criterion(text, inner, inner, inner, inner >= wanted)
+    return Criterion(
+        text, inner, inner, inner, inner >= wanted,
+        above=wanted - 1, effect=len(found) * likely,
+        power=float(binom.sf(wanted - 1, len(found), likely)),
+    )  # fmt: skip
 
 
 def coverage(runs: int) -> float:

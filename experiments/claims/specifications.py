@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.claims.algorithm import ALGORITHM, FIGURES
 from experiments.claims.evidence import Evidence
-from experiments.claims.grid_scores import Tables
+from experiments.claims.grid_scores import DATA_KINDS, Tables
 from experiments.claims.hyper import HYPER
 from experiments.claims.ledger import Claim, Specification
 from experiments.claims.missing import COMPLETION, MISSING
@@ -59,6 +59,7 @@ STUDIES = tuple(
 _METRICS = ("aps", "sse", "nmi", "mse_out")
 _FIGURE, _GRID, _FILES = "figure", "grid_points", "files"
 _SAME, _UNTIED, _CUT = "cv_fits_oracle", "untied_scores", "cut"
+_INDEPENDENT = "independent_data"
 _LABELS = {
     _FIGURE: "as in the figure: oracle-tuned",
     _GRID: "as in the figure: points of the grid",
@@ -66,6 +67,7 @@ _LABELS = {
     CV: name_of(CV),
     _SAME: "the fits of cross-validation, oracle-tuned",
     _UNTIED: "APS of untied scores, at the same points",
+    _INDEPENDENT: "independent data, K_z = I",
     _CUT: "fewer runs: heaviest 30 % of denser graphs",
 }
 
@@ -91,6 +93,8 @@ def scores(
 ) -> pd.DataFrame:
     """Return level, model, replicate, metric and value of a table under one specification.
 
+    Where the table has it, ``at_edge`` comes last.
+
     Parameters
     ----------
     table : DataFrame
@@ -111,6 +115,7 @@ def scores(
     rows = rows[rows["selected_by"] == (own if selected_by is None else selected_by)]
     rows = rows.assign(metric=rows["metric"].map(wanted))
     columns = [*keep, "level", "model", "replicate", "metric", "value"]
+    columns += ["at_edge"] * ("at_edge" in rows)
     return rows[columns].reset_index(drop=True)
 
 
@@ -135,7 +140,10 @@ def _synthetic(tables: Tables) -> Iterator[Specification]:
         return Evidence(pd.concat(found, ignore_index=True)) if found else None
 
     for claims, figures, cv, keep in _SYNTHETIC:
-        drawn = evidence(figures, keep)
+        # the paper does not state the kind of data of Figure 5; if there are both, one is drawn
+        both = claims is SIZES and _has(tables.get(figures[0]), *DATA_KINDS)
+        kind: dict[str, Any] = {"data": "dependent"} if both else {}
+        drawn = evidence(figures, keep, **kind)
         if drawn is not None:
             yield Specification(_FIGURE, True, drawn, claims)
         tuned = evidence([cv], keep, selected_by=CV)
@@ -144,8 +152,15 @@ def _synthetic(tables: Tables) -> Iterator[Specification]:
             # what the levels, the grid and the density of these fits change by themselves
             yield Specification(_SAME, False, evidence([cv], keep), claims)
         if drawn is not None and claims is not COMPLETION:
-            untied = evidence(figures, keep, ranking="aps_scores")
+            untied = evidence(figures, keep, ranking="aps_scores", **kind)
             yield Specification(_UNTIED, False, untied, claims)
+        if both:
+            other = evidence(figures, keep, data="independent")
+            yield Specification(_INDEPENDENT, False, other, claims)
+
+
+def _has(table: pd.DataFrame | None, *kinds: str) -> bool:
+    return table is not None and set(kinds) <= set(table["data"])
 
 
 def _points(tables: Tables) -> Iterator[Specification]:

@@ -157,8 +157,21 @@ def _specifications(gallery: Gallery) -> Finding | None:
         "Details that the paper does not state.",
         f"We tried {len(total)} specifications of them at reduced size, where {len(always)} claims "
         f"can be judged. Each reproduces {total.min()} to {total.max()} of these; "
-        f"{always.sum()} are reproduced under every specification, {never.sum()} under none.",
+        f"{always.sum()} are reproduced under every specification, {never.sum()} under none."
+        f"{_earlier(gallery)}",
     )
+
+
+def _earlier(gallery: Gallery) -> str:
+    """Tell whether specifications at reduced size were judged by an earlier set of claims."""
+    known = set(gallery.tables["specifications"]["claim"])
+    # claims of one figure are judged together: all of them are in the table, or it is older
+    together = {claim[:1] for claim in known} & {"N", "M"}
+    new = [one.claim.id for one in gallery.defaults
+           if one.claim.id[:1] in together and one.claim.id not in known]  # fmt: skip
+    if not new:
+        return ""
+    return f" They were judged by an earlier set of criteria, without {', '.join(new)}."
 
 
 def _two_counts(gallery: Gallery) -> Finding | None:

@@ -9,7 +9,7 @@ __all__ = ["CONTROLS", "FIGURES", "FURTHER", "TITLE", "Shown"]
 TITLE = "Kernel-based Graph Learning from Smooth Signals: A Functional Viewpoint"
 
 _NOISE = ("N1", "N2", "N3", "N4", "N5", "N6", "N7", "N8")
-_MISSING = ("M1", "M2", "M3", "M4", "M5", "M6", "M7")
+_MISSING = ("M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8")
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,13 @@ FIGURES: dict[int, Shown] = {
         "fig10",
         "The same as figure 3 for Erdős-Rényi graphs: KGL does about as well as on "
         "the block model.",
-        ("M1", "M4", "M5", "M7"),
+        ("M1", "M4", "M5", "M7", "M8"),
     ),
     11: Shown(
         "fig11",
         "The same for Barabási-Albert graphs: KGL does about as well, and is still ahead of the "
         "baselines.",
-        ("M1", "M4", "M5", "M7"),
+        ("M1", "M4", "M5", "M7", "M8"),
     ),
     12: Shown(
         "fig12",

@@ -11,6 +11,7 @@ from typing import Any
 
 from experiments.claims import Criterion, Judgement
 from experiments.claims.causes import CAUSES, Cause
+from experiments.claims.changes import CHANGES
 from experiments.claims.specifications import label_of
 from experiments.registry import STANDIN, Verdict
 from experiments.report import informativeness, tables
@@ -18,7 +19,7 @@ from experiments.report.explain import Explained, explain, outcomes
 from experiments.report.findings import Finding, default_specification, findings, notice
 from experiments.report.load import Gallery, Picture
 from experiments.report.paper import CONTROLS, FIGURES, FURTHER, TITLE, Shown
-from experiments.report.tables import Table, span
+from experiments.report.tables import Table, number, span
 from kgl._optional import import_optional
 
 __all__ = ["Report", "block", "gather", "markdown", "page", "replace_block"]
@@ -50,6 +51,7 @@ class Report:
     findings: list[Finding]
     claims: list[Judgement]
     counts: dict[Verdict, int]
+    changes: Table
     explained: list[Explained]
     changed: list[tuple[Judgement, str]]
     default: str
@@ -75,6 +77,16 @@ class Report:
         for one in self.claims:
             found.setdefault(one.claim.experiment, dict.fromkeys(Verdict, 0))[one.verdict] += 1
         return found
+
+    @property
+    def hard_to_fail(self) -> list[Judgement]:
+        """The claims that could hardly fail."""
+        return [one for one in self.claims if one.claim.hard_to_fail]
+
+    def held(self, experiment: str | None = None) -> str:
+        """How many criteria hold of all, of one experiment or of all."""
+        some = [one for one in self.claims if experiment in (None, one.claim.experiment)]
+        return f"{sum(one.held for one in some)} of {sum(len(one.criteria) for one in some)}"
 
     @property
     def shown(self) -> list[Verdict]:
@@ -112,6 +124,7 @@ def gather(
         findings=findings(gallery),
         claims=claims,
         counts={verdict: verdicts.count(verdict) for verdict in Verdict},
+        changes=tables.changes(CHANGES),
         explained=explain(gallery, CAUSES if causes is None else causes, strict=strict),
         changed=_changed(gallery),
         default=default_specification(gallery),
@@ -233,7 +246,7 @@ def _template(name: str, *, escape: bool) -> Any:
     environment.filters |= {"md": _md, "slug": lambda verdict: verdict.replace("_", "-")}
     environment.globals |= {
         "Verdict": Verdict, "key_criterion": _key_criterion, "label_of": label_of, "paper": TITLE,
-        "source": _source, "span": span, "standin": STANDIN,
+        "number": number, "source": _source, "span": span, "standin": STANDIN,
     }  # fmt: skip
     return environment.get_template(name)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.claims.changes import Change
 from experiments.claims.specifications import label_of
 from experiments.registry import Verdict, name_of
 from experiments.report.load import Gallery
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "Table", "compact", "costs", "duration", "full_specifications", "label", "machine",
+    "Table", "changes", "compact", "costs", "duration", "full_specifications", "label", "machine",
     "matrix", "number", "printed", "printed_values", "settings", "small_specifications", "span",
     "versions",
 ]  # fmt: skip
@@ -211,6 +212,12 @@ def printed_values(gallery: Gallery) -> Table | None:
         tuple(rows),
         "in brackets: the 5th and the 95th percentile",
     )
+
+
+def changes(made: Sequence[Change]) -> Table:
+    """Show the changelog of criteria."""
+    rows = tuple((", ".join(one.claims), one.what, one.why, one.when) for one in made)
+    return Table(("claims", "what changed", "why", "when"), rows)
 
 
 def small_specifications(gallery: Gallery) -> Table | None:

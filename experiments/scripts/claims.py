@@ -13,5 +13,6 @@ with logged(snakemake.log[0]) as report:
     judged = judge(specifications(tables))
     for one in judged:
         if one.default:
-            report(f"{one.claim.id}: {one.verdict.label}. {one.claim.statement}")
+            held = f"{one.held} of {len(one.criteria)}"
+            report(f"{one.claim.id}: {one.verdict.label}, {held}. {one.claim.statement}")
     save_csv(snakemake.output[0], to_table(judged))

@@ -29,6 +29,7 @@ from verdict_files import (  # fmt: skip
 
 from experiments.claims import ALL
 from experiments.claims.causes import CAUSES, Cause, Seen
+from experiments.claims.changes import CHANGES, FIRST, SECOND
 from experiments.registry import CV, Verdict, name_of
 from experiments.report import differences, load, write_report
 from experiments.report.explain import explain, outcomes
@@ -340,6 +341,46 @@ def test_the_page_has_everything_and_asks_for_nothing(directory):
     assert all(after <= before + 1 for before, after in pairwise(levels))
     assert len(read.all("script")) == 1
     assert NASTY in read.text
+
+
+def test_power_criteria_held_and_what_could_hardly_fail_are_shown(directory):
+    report = gather(load(directory))
+    read, text = Reader(page(report)), markdown(report)
+    assert report.held() == "4 of 7"
+    assert report.held("Missing entries") == "1 of 2"
+    assert "**4 of 7**" in text
+    assert "A3 could hardly fail." in text
+    assert f"could hardly fail: It follows from a definition. {NASTY}" in read.text
+    assert "power 0.62 if 0.150" in read.text
+    assert len(re.findall(r"power 0\.\d\d if", read.text)) == 2
+    # without claims of that kind there is no such sentence
+    put(directory, "claims", claims(hard_to_fail=""))
+    assert "could hardly fail" not in markdown(gather(load(directory)))
+
+
+def test_every_change_of_criteria_is_on_the_page_and_not_in_the_text(directory):
+    report = gather(load(directory))
+    read, text = Reader(page(report)), markdown(report)
+    for one in CHANGES:
+        assert f"{', '.join(one.claims)} {one.what} {one.why} {one.when}" in read.text
+        assert one.what not in text
+        assert set(one.claims) <= {claim.id for claim in ALL}
+        assert one.what.endswith(".")
+        assert one.why.endswith(".")
+    before = {name for one in CHANGES if one.when == FIRST for name in one.claims}
+    assert {"H1", "H5", "A3", "M3"} <= before
+    assert {one.when for one in CHANGES} == {FIRST, SECOND}
+    hard = {claim.id for claim in ALL if claim.hard_to_fail}
+    assert hard == {"N3", "H2", "A2", "A3", "U3"}
+
+
+def test_specifications_that_were_judged_by_an_earlier_set_of_claims_are_named(directory):
+    assert "earlier" not in told(directory)["specifications"]
+    more = claims()
+    more.loc[more["claim"] == "M2", "claim"] = "M8"
+    put(directory, "claims", pd.concat([claims(), more[more["claim"] == "M8"]]))
+    expected = "They were judged by an earlier set of criteria, without M8."
+    assert told(directory)["specifications"].endswith(expected)
 
 
 def test_claims_alone_are_enough_and_without_them_there_is_no_report(tmp_path):
