@@ -86,6 +86,7 @@ rule all:
         expand(f"{OUT}/specifications/{{key}}.parquet", key=PLAN.specifications),
         expand(f"{OUT}/tables/{{table}}.parquet", table=CELLS),
         list(CLAIMS.values()),
+        [path for study in DESIGNS for path in publish.simulated_parts(PLAN, study)],
 
 
 rule data:

@@ -39,7 +39,9 @@ CLAIM_TABLES, REPORT = publish.claim_tables(PLAN), publish.report_files(PLAN)
 DATA = frozenset(f"{OUT}/data/{name}.npz" for name in PLAN.datasets)
 SPECIFICATIONS = frozenset(f"{OUT}/specifications/{name}.parquet" for name in PLAN.specifications)
 EVERY = {name for name, study in PLAN.studies.items() if study.cells}
-MANY = set(PLAN.studies) - EVERY
+INFERRED = set(publish.designs(PLAN))
+MANY = set(PLAN.studies) - EVERY - INFERRED
+SIMULATED = {path for name in INFERRED for path in publish.simulated_parts(PLAN, name)}
 #: Rules that gather results.
 GATHER = {"claims", "summary", "publish", "verdict", "example"}
 #: The settings of the smoke run, so that one study of it can be run by itself.
@@ -69,7 +71,7 @@ def pending(checkout):
     """
     found = defaultdict(set)
     for job in checkout.pending(SMOKE):
-        short = job.rule in ("score", "figure", "facts")
+        short = job.rule in ("score", "figure", "facts", "infer")
         found[job.rule] |= {Path(path).stem if short else path for path in job.outputs}
     tables = found.get("score", set()) | found.get("facts", set())
     judged = {Path(path).stem for path in CLAIM_TABLES.values()}
@@ -95,7 +97,9 @@ def test_the_copy_runs_its_own_code(smoke):
 
 
 def test_every_rule_ran(smoke):
-    rules = re.findall(r"^ *rule (\w+):", (smoke.root / "Snakefile").read_text(), re.MULTILINE)
+    files = (smoke.root / name for name in ("Snakefile", "experiments/inference/rules.smk"))
+    text = "\n".join(path.read_text() for path in files)
+    rules = re.findall(r"^ *rule (\w+):", text, re.MULTILINE)
     logs = smoke.root / OUT / "logs"
     names = {path.relative_to(logs).parts[0].removesuffix(".log") for path in logs.rglob("*.log")}
     assert names == set(rules) - {"all"}
@@ -108,7 +112,9 @@ def test_all_models_are_in_the_tables(smoke):
         name: load_table(smoke.root / OUT / f"tables/{name}.parquet")[0] for name in PLAN.studies
     }
     assert set(tables["fig2"]["model"]) == set(tables["fig3"]["model"]) == MODELS
-    assert [name for name in tables if name not in EVERY] == ["specifications_tiny"]
+    assert {name for name in tables if name not in EVERY} == {"specifications_tiny", *INFERRED}
+    inferred = tables.pop("inference_tiny")
+    assert {"printed", "described"} <= set(inferred.loc[inferred["table"] == "named", "name"])
     specifications = tables.pop("specifications_tiny")
     assert list(specifications["specification"].unique()) == ["default", "summed"]
     assert specifications.loc[specifications["specification"] == "default", "default"].all()
@@ -138,7 +144,7 @@ def test_the_run_says_where_it_comes_from(smoke):
     protocol = record["run"]["protocol"]["data"]
     assert (protocol["m"], protocol["n"]) == (8, 12)
     cost = pd.read_csv(smoke.root / OUT / f"jobs/{name}.csv")
-    jobs = 2 * len(PLAN.datasets) + len(PLAN.studies) + len(PLAN.specifications)
+    jobs = 2 * len(PLAN.datasets) + len(EVERY | MANY) + len(PLAN.specifications) + len(SIMULATED)
     assert cost["jobs"].sum() == jobs
     about = json.loads((smoke.root / OUT / f"run/{name}.json").read_text(encoding="utf-8"))
     assert about["jobs"] == jobs
@@ -307,6 +313,17 @@ def studies_with(wanted):
 
 
 ALL_TABLES = {**AGAIN, "score": EVERY | MANY, "figure": EVERY | MANY}
+#: What simulations decide: all of the study of unstated settings.
+INFER = {
+    "simulate": SIMULATED,
+    "search": {f"{OUT}/inference/{name}/search.parquet" for name in INFERRED},
+    "confirm": {
+        f"{OUT}/inference/{name}/confirmed/{kind}-0.parquet"
+        for name in INFERRED
+        for kind in ("printed", "sentences")
+    },
+    "infer": INFERRED,
+}
 CONTROLLED_FITS = {path.replace("/data/", "/fits/") for path in CONTROLLED}
 
 
@@ -330,8 +347,8 @@ CONTROLLED_FITS = {path.replace("/data/", "/fits/") for path in CONTROLLED}
             "experiments/specifications.py": AGAIN,
             "experiments/report/informativeness.py": {},
         },
-        {"experiments/figures/style.py": {"figure": EVERY | MANY}},
-        {"experiments/score.py": ALL_TABLES},
+        {"experiments/figures/style.py": {"figure": EVERY | MANY | INFERRED}},
+        {"experiments/score.py": {**ALL_TABLES, "figure": EVERY | MANY | INFERRED}},
         # a graph step makes the ground truth of the Swiss data
         {
             "kgl/solvers/graph_step.py": {
@@ -339,9 +356,20 @@ CONTROLLED_FITS = {path.replace("/data/", "/fits/") for path in CONTROLLED}
                 "facts": FACTS,
                 "fit": FITS,
                 **ALL_TABLES,
+                **INFER,
+                "figure": EVERY | MANY | INFERRED,
             }
         },
-        {"kgl/simulate.py": {"data": DATA, "facts": FACTS, "fit": FITS, **ALL_TABLES}},
+        {
+            "kgl/simulate.py": {
+                "data": DATA,
+                "facts": FACTS,
+                "fit": FITS,
+                **ALL_TABLES,
+                **INFER,
+                "figure": EVERY | MANY | INFERRED,
+            }
+        },
     ],
     ids=lambda edits: "+".join(Path(path).stem for path in edits),
 )
