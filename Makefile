@@ -21,7 +21,7 @@ READY := $(VENV)/.stamp-project
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help env test check figures inference smoke compare bench lock clean
+.PHONY: help env test check figures preview inference smoke compare bench lock clean
 
 # One BLAS thread everywhere: results and timings do not depend on the number of cores, and
 # parallelism comes from processes.
@@ -82,6 +82,9 @@ check: $(READY) ## Lint, formatting, types and import rules
 # A run that was stopped, even killed outright, goes on with the same command.
 figures: $(READY) ## Run the whole replication: every figure, its table, the verdict and a report page
 	$(SNAKEMAKE) --cores $(CORES)
+
+preview: $(READY) ## Every figure of the paper at reduced size, in a few minutes, in results/preview
+	$(SNAKEMAKE) --cores $(CORES) --max-jobs-per-timespan 1000/3s --config study=preview
 
 inference: $(READY) ## Which unstated settings agree with the paper: an hour, not part of figures
 	$(SNAKEMAKE) --cores $(CORES) --config study=inference

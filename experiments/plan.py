@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -151,6 +151,8 @@ def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> P
     if collection:
         # other specifications serve the claims, which simulated data cannot judge
         made = [s for s in made if not (s.simulated and s.config.get("only_claims"))]
+    if "notice" in top:
+        made = [replace(s, settings={**s.settings, "notice": top["notice"]}) for s in made]
     # files made from simulated data have other names, and never replace those of real data
     studies = {f"{s.name}{STANDIN_SUFFIX * s.simulated}": s for s in made}
     _refuse_clashes(studies)

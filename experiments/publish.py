@@ -24,8 +24,8 @@ RECORDS = {"provenance": "json", "captions": "json", "run": "json", "jobs": "csv
 
 
 def claim_tables(plan: Plan) -> dict[str, str]:
-    """Return the tables that claims are judged by; a single study is not judged."""
-    if not plan.collection:
+    """Return the tables that claims are judged by; single studies and previews are not judged."""
+    if not plan.collection or any("notice" in s.settings for s in plan.studies.values()):
         return {}
     root = f"{plan.directory}/tables"
     tables = {s.name: f"{root}/{key}.parquet" for key, s in plan.studies.items()

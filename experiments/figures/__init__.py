@@ -115,8 +115,12 @@ def draw(
     given = {key: known[key] for key in ("config", "settings", "labels", "simulated")}
     inputs = Inputs(study=study, table=load_table(table)[0], fits=fits, data=data, **given)
     figure, numbers = resolve(f"experiments.figures.{inputs.config['figure']}")(inputs)
+    notices = [STANDIN] if inputs.simulated else []
+    if "notice" in inputs.settings:
+        notices.append(inputs.settings["notice"])
+    if notices:
+        figure.suptitle(", ".join(notices), color=style.ORANGE, fontsize=9, fontweight="bold")
     if inputs.simulated:
-        figure.suptitle(STANDIN, color=style.ORANGE, fontsize=9, fontweight="bold")
         numbers.insert(0, "source", STANDIN)
     for path in outputs:
         kind = Path(path).suffix

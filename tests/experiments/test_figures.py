@@ -171,6 +171,9 @@ def test_a_stand_in_is_marked_in_the_picture_and_in_the_table(
     paths: dict[str, Any] = {"fits": inputs.fits, "data": inputs.data, "outputs": outputs}
     draw("made", known | {"simulated": simulated}, table=str(tmp_path / "t.parquet"), **paths)
     assert titles == [STANDIN if simulated else ""]
+    known["settings"] = {**inputs.settings, "notice": "PREVIEW"}
+    draw("made", known | {"simulated": simulated}, table=str(tmp_path / "t.parquet"), **paths)
+    assert titles[1] == (f"{STANDIN}, PREVIEW" if simulated else "PREVIEW")
     written = pd.read_csv(outputs[0])
     if simulated:
         assert set(written["source"]) == {STANDIN}

@@ -106,6 +106,17 @@ def test_a_collection_of_synthetic_studies_has_a_tracked_report_only_as_the_pape
     assert "figures/facts.csv" not in publish.published(plan)  # no real data
 
 
+def test_a_preview_has_every_figure_of_the_paper_and_judges_nothing() -> None:
+    plan = make_plan("preview", SIMULATED)
+    paper = option("study", "paper")["studies"]
+    assert {s.name for s in plan.studies.values()} == {n for n in paper if n[3:].isdigit()}
+    assert all("PREVIEW" in study.settings["notice"] for study in plan.studies.values())
+    assert publish.claim_tables(plan) == publish.report_files(plan) == {}
+    shown = publish.published(plan)
+    assert {str(Path(path).parent) for path in shown} == {"results/preview/gallery"}
+    assert not any("claims" in path for path in shown)
+
+
 def test_claims_are_judged_by_the_tables_of_a_collection(paper: Plan) -> None:
     tables = publish.claim_tables(paper)
     assert tables["limits_psi"] == "results/paper/tables/limits_psi.parquet"
