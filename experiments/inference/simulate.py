@@ -90,7 +90,7 @@ def node_kernel(
 ) -> Array:
     """Return the K_x that models are given, in units of the signals' scale.
 
-    That of covariates has a scale of its own, 1: it is that in units of ``scale``.
+    The kernel of covariates has unit diagonal whatever the scale: it is divided by ``scale``.
     """
     m = len(found.W)
     if kernel == "exact":
@@ -194,6 +194,18 @@ def _draws(
     return [draw(seed, family, k, m=design["m"], **known, **more) for k in range(count)]
 
 
+def _fitted(
+    model: str, kernels: Sequence[str], grid: Mapping[str, Array], Y: Array, found: Draw,
+    part: Mapping[str, Any], design: Mapping[str, Any],
+) -> Iterator[tuple[str, Array]]:  # fmt: skip
+    """Fit a model with each of its kernels; yield ``kernel.metric`` and the score of each point."""
+    for kernel in kernels:
+        K_x = node_kernel(kernel, found, part["alpha"])
+        weights = weights_of(model, Y, K_x, found.K_z, grid, design["solver"])
+        for metric, values in _scores(found.W, weights).items():
+            yield f"{kernel}.{metric}", values
+
+
 def _noise(part: Mapping[str, Any], design: Mapping[str, Any], report: Report) -> _Rows:
     replicates = part.get("replicates", design["replicates"])
     for family in ("sbm", "er", "ba"):
@@ -204,12 +216,8 @@ def _noise(part: Mapping[str, Any], design: Mapping[str, Any], report: Report) -
                 Y = found.F + np.sqrt(r) * found.E
                 for model, kernels in _models(part, design, family):
                     grid = grid_of(model, design["points"])
-                    for kernel in kernels:
-                        K_x = node_kernel(kernel, found, part["alpha"])
-                        weights = weights_of(model, Y, K_x, found.K_z, grid, design["solver"])
-                        for metric, values in _scores(found.W, weights).items():
-                            key = f"{model}.{family}.{kernel}.{metric}"
-                            yield key, (len(levels), len(drawn)), values
+                    for end, values in _fitted(model, kernels, grid, Y, found, part, design):
+                        yield f"{model}.{family}.{end}", (len(levels), len(drawn)), values
             report(f"{family}, r = {r:g}: {len(drawn)} replicates")
 
 
@@ -224,12 +232,8 @@ def _missing(part: Mapping[str, Any], design: Mapping[str, Any], report: Report)
                 grid = grid_of(model, design["points"], missing=True)
                 for rate in design["missing"]["rates"].get(model, []):
                     Y = np.where(found.mask(rate), full, np.nan)
-                    for kernel in kernels:
-                        K_x = node_kernel(kernel, found, part["alpha"])
-                        weights = weights_of(model, Y, K_x, found.K_z, grid, design["solver"])
-                        for metric, values in _scores(found.W, weights).items():
-                            key = f"{model}.sbm.{rate:g}.{kernel}.{metric}"
-                            yield key, (len(levels), len(drawn)), values
+                    for end, values in _fitted(model, kernels, grid, Y, found, part, design):
+                        yield f"{model}.sbm.{rate:g}.{end}", (len(levels), len(drawn)), values
         report(f"r = {r:g}: {len(drawn)} replicates")
 
 
