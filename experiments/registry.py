@@ -24,6 +24,7 @@ __all__ = [
     "METRICS",
     "PRINTED_APS",
     "PRINTED_PSI",
+    "PROTOCOLS",
     "SELECTIONS",
     "STANDIN",
     "STANDIN_SUFFIX",
@@ -36,6 +37,8 @@ __all__ = [
     "family_label",
     "model",
     "name_of",
+    "of_protocol",
+    "split_protocol",
 ]
 
 #: Written wherever simulated data replace real ones, and part of the names of such files.
@@ -162,6 +165,37 @@ PRINTED_APS = {
     "er": (0.33, 0.90, 0.78, 0.48),
     "ba": (0.40, 0.89, 0.80, 0.67),
 }
+
+
+#: The protocols that the synthetic experiments are run under (files of ``conf/protocol``), and
+#: what each is the best of; docs/inference.md has the rule that names them.
+PROTOCOLS = {
+    "printed": "nearest to the twelve printed values",
+    "described": "nearest to the sentences",
+}
+
+
+def of_protocol(study: str, protocol: str) -> str:
+    """Return the name of a study under a protocol; studies of real data have none.
+
+    Examples
+    --------
+    >>> of_protocol("fig2", "printed"), of_protocol("fig6", "")
+    ('fig2-printed', 'fig6')
+    """
+    return f"{study}-{protocol}" if protocol else study
+
+
+def split_protocol(name: str) -> tuple[str, str]:
+    """Return the study and the protocol of a name that :func:`of_protocol` made.
+
+    Examples
+    --------
+    >>> split_protocol("control_kx-described"), split_protocol("fig6")
+    (('control_kx', 'described'), ('fig6', ''))
+    """
+    study, _, protocol = name.removesuffix(STANDIN_SUFFIX).partition("-")
+    return study, protocol
 
 
 @dataclass(frozen=True)
