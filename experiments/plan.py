@@ -14,11 +14,11 @@ from functools import cached_property
 from typing import Any
 
 from experiments.cells import Cell, Study, read_study
-from experiments.config import GROUPS, compose, last_of_each, option, override_key
+from experiments.config import GROUPS, compose, last_of_each, option, options, override_key
 from experiments.dependencies import module_file
 from experiments.io import digest
 from experiments.lookup import ConfigError, conf_dir, resolve, suggest
-from experiments.registry import STANDIN, STANDIN_SUFFIX
+from experiments.registry import STANDIN, STANDIN_SUFFIX, of_protocol, split_protocol
 from experiments.schema import kind_of
 from kgl.problem import MODELS
 from kgl.random_graphs import GRAPH_FAMILIES
@@ -26,7 +26,7 @@ from kgl.random_graphs import GRAPH_FAMILIES
 __all__ = ["Plan", "make_plan", "plan_of_config", "plan_specification"]
 
 #: What can be set with ``snakemake --config``.
-KEYS = ("study", "overrides", "run")
+KEYS = ("study", "protocol", "overrides", "run")
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,15 @@ class Plan:
         for cell in cells.values():
             if cell.dataset in found:
                 found[cell.dataset].append(cell)
+        return found
+
+    @cached_property
+    def groups(self) -> dict[str, dict[str, Any]]:
+        """What decides the data of each kind, by the level: one job draws them all."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, (cell, *_) in self.datasets.items():
+            group, _, level = name.partition("/")
+            found.setdefault(group, {})[level] = cell.data
         return found
 
     @cached_property
@@ -111,10 +120,13 @@ def plan_of_config(config: Mapping[str, Any]) -> Plan:
     for key in config:
         if key not in KEYS:
             raise ConfigError(f"--config {key}={config[key]}: unknown key; {suggest(key, KEYS)}")
-    return make_plan(config.get("study", "paper"), config.get("overrides"), config.get("run"))
+    known = {key: config.get(key) for key in ("overrides", "run", "protocol")}
+    return make_plan(config.get("study", "paper"), **known)
 
 
-def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> Plan:
+def make_plan(
+    study: str = "paper", overrides: Any = None, run: Any = None, protocol: str | None = None
+) -> Plan:
     """Work out what a study, or a collection of studies, takes.
 
     Parameters
@@ -125,25 +137,29 @@ def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> P
         In Hydra's syntax. Their results go to another directory.
     run : str, optional
         Name of that directory instead of one made from the overrides.
+    protocol : str, optional
+        An option of ``conf/protocol`` for the synthetic experiments, instead of those that the
+        collection names; for a single study instead of those that ``paper`` names.
 
     Examples
     --------
-    >>> plan = make_plan("fig2", ["replicates=3", "levels.noise=[0.5]"])
+    >>> plan = make_plan("fig2", ["replicates=3", "levels.noise=[0.5]"], protocol="described")
     >>> len(plan.cells), sorted({cell.dataset for cell in plan.cells.values()})
-    (6, ['sbm-dependent/noise-0.5', 'sbm-independent/noise-0.5'])
+    (6, ['sbm-dependent-described/noise-0.5', 'sbm-independent-described/noise-0.5'])
     """
     given, source = _split_source(_overrides(overrides))
+    given, protocol = _split_chosen(given, protocol)
     top = compose([f"study={study}"]).values()["study"]
     collection = "studies" in top
-    names = top["studies"] if collection else [study]
+    names = _under_protocols(study, top, protocol)
     extra = tuple(top.get("overrides", ())) if collection else ()
     if given and kind_of(top) == "inference":
         raise ConfigError(
             f"override {given[0]!r}: study {study} has a registered design, which overrides do not "
             "change; copy conf/inference/registered.yaml and name the copy in a study"
         )
-    directory = _directory(study, top, given, run)
-    made = [_read(name, extra, given, source) for name in names]
+    directory = _directory(study, top, given, run, protocol)
+    made = [_read(name, extra, given, source, under) for name, under in names]
     if source is not None and not any("files" in c.data["data"] for s in made for c in s.cells):
         raise ConfigError(
             f"override 'data.source={source}': no study of {study!r} uses real data; leave it out"
@@ -157,7 +173,52 @@ def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> P
     studies = {f"{s.name}{STANDIN_SUFFIX * s.simulated}": s for s in made}
     _refuse_clashes(studies)
     _refuse_dead_paths(studies)
-    return Plan(study, directory, given, studies, collection)
+    # files about a run as a whole tell which protocols it was restricted to
+    name = of_protocol(study, protocol or "") if collection else study
+    return Plan(name, directory, given, studies, collection)
+
+
+def _split_chosen(
+    given: tuple[str, ...], protocol: str | None
+) -> tuple[tuple[str, ...], str | None]:
+    """Take ``protocol=...`` out of the overrides: it is the same as ``--config protocol=...``."""
+    others = tuple(text for text in given if override_key(text) != "protocol")
+    chosen = [text.partition("=")[2].strip() for text in given if text not in others]
+    found = {*chosen, *([protocol] if protocol else [])}
+    if len(found) > 1:
+        raise ConfigError(f"two protocols are chosen: {', '.join(sorted(found))}; leave one")
+    for name in found:
+        if name not in options("protocol"):
+            raise ConfigError(
+                f"protocol = {name!r} is not a file of conf/protocol; "
+                f"{suggest(name, options('protocol'))}"
+            )
+    return others, next(iter(found), None)
+
+
+def _under_protocols(
+    study: str, top: dict[str, Any], protocol: str | None
+) -> list[tuple[str, str]]:
+    """Return the studies to make, each with its protocol; real data and others have none."""
+    collection = "studies" in top
+    known = top if collection else option("study", "paper")
+    chosen = known.get("protocols", {})
+    if not collection:
+        under = [name for name, studies in chosen.items() if study in studies]
+        if protocol and kind_of(top) != "study":
+            raise ConfigError(
+                f"protocol = {protocol!r}: study {study} has no protocol; leave it out"
+            )
+        return [(study, name) for name in ([protocol] if protocol else under or [""])]
+    if protocol:
+        if not chosen:
+            raise ConfigError(
+                f"protocol = {protocol!r}: no protocol bears on {study}; leave it out"
+            )
+        studies = dict.fromkeys(name for names in chosen.values() for name in names)
+        chosen = {protocol: list(chosen.get(protocol, studies))}
+    found = [(name, "") for name in top["studies"]]
+    return found + [(name, under) for under, names in chosen.items() for name in names]
 
 
 def plan_specification(collection: str, overrides: Sequence[str]) -> Plan:
@@ -207,14 +268,18 @@ def _split_source(given: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
     return others, chosen[-1] if chosen else None
 
 
-def _directory(study: str, top: dict[str, Any], given: tuple[str, ...], run: Any) -> str:
+def _directory(
+    study: str, top: dict[str, Any], given: tuple[str, ...], run: Any, protocol: str | None
+) -> str:
     """Return the name of the directory of results."""
     run = None if run is None else str(run)  # the command line reads run=3 as a number
     if "studies" in top:
-        base = top.get("run", study)
+        base = of_protocol(top.get("run", study), protocol or "")
     else:
         # a study that is not part of the paper's might describe the paper's cells otherwise
-        base = "paper" if study in option("study", "paper")["studies"] else study
+        whole = _under_protocols("paper", option("study", "paper"), None)
+        same = all(one in whole for one in _under_protocols(study, top, protocol))
+        base = "paper" if same else of_protocol(study, protocol or "")
     if not given:
         if run not in (None, base):
             raise ConfigError(
@@ -227,16 +292,18 @@ def _directory(study: str, top: dict[str, Any], given: tuple[str, ...], run: Any
         raise ConfigError(
             f"run = {run!r} is not a valid name of a directory; use letters, digits, - and _"
         )
-    return run or f"{study}-{digest(sorted(last_of_each(given)), 8)}"
+    return run or f"{of_protocol(study, protocol or '')}-{digest(sorted(last_of_each(given)), 8)}"
 
 
-def _read(name: str, extra: tuple[str, ...], given: tuple[str, ...], source: str | None) -> Study:
+def _read(
+    name: str, extra: tuple[str, ...], given: tuple[str, ...], source: str | None, protocol: str
+) -> Study:
     kind = kind_of(option("study", name))
     if kind == "specifications":
         return _specifications(name, (*extra, *given))
     if kind == "inference":
         return Study(name, compose([f"study={name}"]).values()["study"], (), {})
-    return read_study(name, extra, given, source)
+    return read_study(name, extra, given, source, protocol)
 
 
 def _specifications(name: str, extra: tuple[str, ...]) -> Study:
@@ -278,15 +345,19 @@ def _refuse_clashes(studies: Mapping[str, Study]) -> None:
                 if first != spec:
                     raise ConfigError(
                         f"studies {other} and {name} describe {key} differently; give one of them "
-                        f"a `variant` in conf/study/{name}.yaml"
+                        f"a `variant` in {_file(name)}"
                     )
+
+
+def _file(name: str) -> str:
+    return f"conf/study/{split_protocol(name)[0]}.yaml"
 
 
 def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:
     """Refuse functions that do not exist before any work starts, not after all of it."""
     for name, study in studies.items():
         figure = f"experiments.figures.{study.config['figure']}"
-        _check_path(figure, f"conf/study/{name}.yaml: figure")
+        _check_path(figure, f"{_file(name)}: figure")
     cells = {cell.name: cell for study in studies.values() for cell in study.cells}
     estimators = {(c.model, c.fit["estimator"]): list(c.fit["grid"]) for c in cells.values()}
     for (model, path), axes in estimators.items():
