@@ -157,19 +157,20 @@ def _each(
     composed: Composed, config: dict[str, Any], overrides: Sequence[str], source: str | None
 ) -> Iterator[tuple[tuple[str, str, str], Values, dict[str, Any]]]:
     """Yield the option of each group, the values and the level of every cell of a study."""
-    once = config.get("once", {})
-    for kind in once:
+    once, first = config.get("once", {}), config.get("first_graph", {})
+    for key, kind in [("once", k) for k in once] + [("first_graph", k) for k in first]:
         if kind not in config["models"]:
             raise ConfigError(
-                f"{composed.file('study')}: study.once names the data {kind!r}, which study.models "
-                f"does not have; valid: {', '.join(config['models'])}"
+                f"{composed.file('study')}: study.{key} names the data {kind!r}, which "
+                f"study.models does not have; valid: {', '.join(config['models'])}"
             )
     levels = [
         dict(zip(config["sweep"], level, strict=True))
         for level in product(*config["sweep"].values())
     ]
     for graph, data in product(config["graph"], config["models"]):
-        for model in [*config["models"][data], *once.get(data, [])]:
+        further = first.get(data, []) if graph == config["graph"][0] else []
+        for model in [*config["models"][data], *once.get(data, []), *further]:
             placed = composed.place(
                 {"graph": graph, "data": data, "model": model, "study": None}, overrides
             )

@@ -281,7 +281,7 @@ def test_names_of_runs_that_would_mix_results_are_refused(run: str) -> None:
         # what is not a list of overrides, or names nothing
         ("fig13", {"seed": 1}, ["not a list of texts", "overrides=[data.noise=0.5]"]),
         ("fig13", ["sed=1"], ["'sed'", "did you mean 'seed'?"]),
-        ("fig13", ["study.graph=[err]"], ["conf/graph/err.yaml", "valid: ba, er, items, sbm"]),
+        ("fig13", ["study.graph=[err]"], ["conf/graph/err.yaml", "valid: ba, "]),
         ("fig14", None, ["conf/study/fig14.yaml does not exist", "fig13"]),
         # names that lead nowhere
         ("fig13", ["study.figure=curves.recoverie"], ["did you mean 'recovery'?"]),
@@ -376,6 +376,19 @@ def test_models_that_the_sweep_does_not_change_have_one_cell() -> None:
     message = refusal("once", ["study.once={swiss: [gl]}"])
     assert "'swiss'" in message
     assert "valid: independent, dependent" in message
+
+
+@pytest.mark.usefixtures("conf")
+def test_models_of_the_first_graph_have_no_cells_on_the_others() -> None:
+    first = "+study.first_graph={dependent: [kgl_scs]}"
+    plan = make_plan("small", ["study.graph=[er, sbm]", first])
+    found = {(c.labels["graph"], c.model, c.labels["level"]) for c in plan.cells.values()}
+    assert {key for key in found if key[1] == "kgl_scs"} == {
+        *(("er", "kgl_scs", level) for level in (0.0, 1.0)),
+    }
+    assert {(graph, "kgl", 1.0) for graph in ("er", "sbm")} < found
+    message = refusal("small", ["+study.first_graph={swiss: [gl]}"])
+    assert "study.first_graph names the data 'swiss'" in message
 
 
 @pytest.mark.usefixtures("conf")
