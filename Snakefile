@@ -45,7 +45,6 @@ wildcard_constraints:
     study="|".join(PLAN.studies),
     files="|".join(PLAN.facts),
     dataset="[^/]+/[^/]+",
-    specification="[^/]+",
 
 
 onstart:
@@ -83,7 +82,6 @@ rule all:
         # Intermediate files too: a corrupt one that was removed is made again, instead of a run
         # that reports success without it.
         expand(f"{OUT}/{{kind}}/{{dataset}}.npz", kind=["data", "fits"], dataset=PLAN.datasets),
-        expand(f"{OUT}/specifications/{{key}}.parquet", key=PLAN.specifications),
         expand(f"{OUT}/tables/{{table}}.parquet", table=CELLS),
         list(CLAIMS.values()),
         [path for study in DESIGNS for path in publish.simulated_parts(PLAN, study)],
@@ -138,27 +136,12 @@ rule score:
     params:
         cells=lambda w: [(cell.dataset, cell.labels) for cell in CELLS[w.study]],
         score=lambda w: PLAN.studies[w.study].score,
-        specifications=lambda w: PLAN.studies[w.study].config.get("specifications"),
         code=fingerprint(sources("score")),
     script:
         "experiments/scripts/score.py"
 
 
 include: "experiments/inference/rules.smk"
-
-
-rule specification:
-    output:
-        f"{OUT}/specifications/{{study}}/{{specification}}.parquet",
-    log:
-        f"{OUT}/logs/specification/{{study}}/{{specification}}.log",
-    benchmark:
-        f"{OUT}/benchmarks/specifications/{{study}}/{{specification}}.tsv"
-    params:
-        spec=lambda w: PLAN.specifications[f"{w.study}/{w.specification}"],
-        code=fingerprint(sources("specification")),
-    script:
-        "experiments/scripts/specification.py"
 
 
 rule figure:

@@ -129,7 +129,7 @@ def read_study(
     Parameters
     ----------
     name : str
-        An option of conf/study that is neither a collection nor a set of specifications.
+        An option of conf/study that has cells.
     extra, given : sequence of str
         Overrides of a collection, and the user's; the study's own come first, so that the user's
         are in force.

@@ -54,10 +54,8 @@ def simulated_parts(plan: Plan, study: str) -> list[str]:
 
 
 def scored(plan: Plan, study: str) -> list[str]:
-    """Return the files that the table of a study is made from: fits, or specifications."""
+    """Return the files that the table of a study is made from: fits, or simulations."""
     found = [f"fits/{cell.dataset}.npz" for cell in plan.studies[study].cells]
-    keys = [key for key in plan.specifications if key.startswith(f"{study}/")]
-    found += [f"specifications/{key}.parquet" for key in keys]
     found = [f"{plan.directory}/{name}" for name in dict.fromkeys(found)]
     return found + simulated_parts(plan, study)
 
@@ -131,7 +129,7 @@ def record(plan: Plan) -> dict[str, Any]:
     drawn = [s.settings["protocol"] for s in plan.studies.values() if s.settings.get("alpha")]
     if drawn:  # a study may have settings that differ: the protocol that most of them share
         found["protocol"] = max(drawn, key=drawn.count)
-    return found | ({"specifications": digest(plan.specifications)} if plan.specifications else {})
+    return found
 
 
 def benchmarks(plan: Plan) -> dict[str, list[str]]:
@@ -146,6 +144,5 @@ def benchmarks(plan: Plan) -> dict[str, list[str]]:
         for study, design in designs(plan).items()
         for part in parts(design)
     ]
-    files["specification"] = [f"{root}/specifications/{n}.tsv" for n in plan.specifications]
     files["score"] = [f"{root}/score/{n}.tsv" for n in plan.studies]
     return files
