@@ -46,7 +46,6 @@ wildcard_constraints:
     files="|".join(PLAN.facts),
     group="[^/]+",
     level="[^/]+",
-    specification="[^/]+",
 
 
 onstart:
@@ -85,7 +84,6 @@ rule all:
         # that reports success without it.
         expand(f"{OUT}/data/{{group}}.npz", group=PLAN.groups),
         expand(f"{OUT}/fits/{{dataset}}.npz", dataset=PLAN.datasets),
-        expand(f"{OUT}/specifications/{{key}}.parquet", key=PLAN.specifications),
         expand(f"{OUT}/tables/{{table}}.parquet", table=CELLS),
         list(CLAIMS.values()),
         [path for study in DESIGNS for path in publish.simulated_parts(PLAN, study)],
@@ -141,27 +139,12 @@ rule score:
     params:
         cells=lambda w: [(cell.dataset, cell.labels) for cell in CELLS[w.study]],
         score=lambda w: PLAN.studies[w.study].score,
-        specifications=lambda w: PLAN.studies[w.study].config.get("specifications"),
         code=fingerprint(sources("score")),
     script:
         "experiments/scripts/score.py"
 
 
 include: "experiments/inference/rules.smk"
-
-
-rule specification:
-    output:
-        f"{OUT}/specifications/{{study}}/{{specification}}.parquet",
-    log:
-        f"{OUT}/logs/specification/{{study}}/{{specification}}.log",
-    benchmark:
-        f"{OUT}/benchmarks/specifications/{{study}}/{{specification}}.tsv"
-    params:
-        spec=lambda w: PLAN.specifications[f"{w.study}/{w.specification}"],
-        code=fingerprint(sources("specification")),
-    script:
-        "experiments/scripts/specification.py"
 
 
 rule figure:

@@ -143,7 +143,7 @@ def read_study(
     Parameters
     ----------
     name : str
-        An option of conf/study that is neither a collection nor a set of specifications.
+        An option of conf/study that has cells.
     extra, given : sequence of str
         Overrides of a collection, and the user's; the study's own come first, so that the user's
         are in force.
@@ -176,19 +176,20 @@ def _each(
     composed: Composed, config: dict[str, Any], overrides: Sequence[str], source: str | None
 ) -> Iterator[tuple[tuple[str, str, str], Values, dict[str, Any]]]:
     """Yield the option of each group, the values and the level of every cell of a study."""
-    once = config.get("once", {})
-    for kind in once:
+    once, first = config.get("once", {}), config.get("first_graph", {})
+    for key, kind in [("once", k) for k in once] + [("first_graph", k) for k in first]:
         if kind not in config["models"]:
             raise ConfigError(
-                f"{composed.file('study')}: study.once names the data {kind!r}, which study.models "
-                f"does not have; valid: {', '.join(config['models'])}"
+                f"{composed.file('study')}: study.{key} names the data {kind!r}, which "
+                f"study.models does not have; valid: {', '.join(config['models'])}"
             )
     levels = [
         dict(zip(config["sweep"], level, strict=True))
         for level in product(*config["sweep"].values())
     ]
     for graph, data in product(config["graph"], config["models"]):
-        for model in [*config["models"][data], *once.get(data, [])]:
+        further = first.get(data, []) if graph == config["graph"][0] else []
+        for model in [*config["models"][data], *once.get(data, []), *further]:
             placed = composed.place(
                 {"graph": graph, "data": data, "model": model, "study": None}, overrides
             )

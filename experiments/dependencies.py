@@ -16,7 +16,6 @@ __all__ = ["data_sources", "fingerprint", "fit_sources", "module_file", "sources
 _OWN = ("kgl", "experiments")
 #: What scripts load only while they run.
 _LATER = {
-    "specification": ("kgl.solvers.cvxpy_step",),
     "example": ("kgl.datasets", "kgl.models", "kgl.plotting"),
 }
 

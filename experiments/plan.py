@@ -1,4 +1,4 @@
-"""What a run makes: studies, cells, datasets, specifications.
+"""What a run makes: studies, cells, datasets.
 
 A *run* is a directory of results: ``results/paper``, or its own where anything is overridden. What
 cannot be meant is refused here, before any work starts: overrides without effect, names that lead
@@ -14,16 +14,16 @@ from functools import cached_property
 from typing import Any
 
 from experiments.cells import Cell, Study, read_study
-from experiments.config import GROUPS, compose, last_of_each, option, options, override_key
+from experiments.config import compose, last_of_each, option, options, override_key
 from experiments.dependencies import module_file
 from experiments.io import digest
-from experiments.lookup import ConfigError, conf_dir, resolve, suggest
+from experiments.lookup import ConfigError, resolve, suggest
 from experiments.registry import STANDIN, STANDIN_SUFFIX, of_protocol, split_protocol
 from experiments.schema import kind_of
 from kgl.problem import MODELS
 from kgl.random_graphs import GRAPH_FAMILIES
 
-__all__ = ["Plan", "make_plan", "plan_of_config", "plan_specification"]
+__all__ = ["Plan", "make_plan", "plan_of_config"]
 
 #: What can be set with ``snakemake --config``.
 KEYS = ("study", "protocol", "overrides", "run")
@@ -73,15 +73,6 @@ class Plan:
             group, _, level = name.partition("/")
             found.setdefault(group, {})[level] = cell.data
         return found
-
-    @cached_property
-    def specifications(self) -> dict[str, dict[str, Any]]:
-        """What each specification is, by the name of its study and its own."""
-        return {
-            f"{name}/{key}": spec
-            for name, study in self.studies.items()
-            for key, spec in study.settings.get("specifications", {}).items()
-        }
 
     @property
     def facts(self) -> dict[str, dict[str, str]]:
@@ -173,6 +164,7 @@ def make_plan(
     studies = {f"{s.name}{STANDIN_SUFFIX * s.simulated}": s for s in made}
     _refuse_clashes(studies)
     _refuse_dead_paths(studies)
+    _refuse_absent_tables(studies)
     # files about a run as a whole tell which protocols it was restricted to
     name = of_protocol(study, protocol or "") if collection else study
     return Plan(name, directory, given, studies, collection)
@@ -209,7 +201,14 @@ def _under_protocols(
             raise ConfigError(
                 f"protocol = {protocol!r}: study {study} has no protocol; leave it out"
             )
-        return [(study, name) for name in ([protocol] if protocol else under or [""])]
+        compared = [
+            (name, under)
+            for under, studies in chosen.items()
+            for name in top.get("tables", ())
+            if name in studies
+        ]
+        found = [(study, name) for name in ([protocol] if protocol else under or [""])]
+        return found + compared
     if protocol:
         if not chosen:
             raise ConfigError(
@@ -219,20 +218,6 @@ def _under_protocols(
         chosen = {protocol: list(chosen.get(protocol, studies))}
     found = [(name, "") for name in top["studies"]]
     return found + [(name, under) for under, names in chosen.items() for name in names]
-
-
-def plan_specification(collection: str, overrides: Sequence[str]) -> Plan:
-    """Work out what a collection of studies takes under some overrides.
-
-    They count as the collection's own do, not as those of a user: a study that sweeps over the
-    number of nodes keeps its levels where a specification, or a smoke run, sets another number.
-    """
-    top = option("study", collection)
-    settings = (*top.get("overrides", ()), *overrides)
-    studies = {name: read_study(name, settings) for name in top["studies"]}
-    _refuse_clashes(studies)
-    _refuse_dead_paths(studies)
-    return Plan(collection, top.get("run", collection), tuple(overrides), studies, True)
 
 
 def _overrides(given: Any) -> tuple[str, ...]:
@@ -286,7 +271,7 @@ def _directory(
                 f"run = {run!r} goes with overrides; without them the run is {base!r}"
             )
         return base
-    if run in ("paper", "smoke", "reduced", "one-off"):
+    if run in ("paper", "smoke", "one-off"):
         raise ConfigError(f"run = {run!r}: results/{run} holds other results; choose another name")
     if run is not None and not re.fullmatch(r"\w[\w-]*", run):
         raise ConfigError(
@@ -299,38 +284,9 @@ def _read(
     name: str, extra: tuple[str, ...], given: tuple[str, ...], source: str | None, protocol: str
 ) -> Study:
     kind = kind_of(option("study", name))
-    if kind == "specifications":
-        return _specifications(name, (*extra, *given))
-    if kind == "inference":
+    if kind in ("inference", "comparison"):
         return Study(name, compose([f"study={name}"]).values()["study"], (), {})
     return read_study(name, extra, given, source, protocol)
-
-
-def _specifications(name: str, extra: tuple[str, ...]) -> Study:
-    """Return a study whose table comes from specifications instead of cells."""
-    config = compose([f"study={name}"]).values()["study"]
-    reduced = option("study", config["reduced"])
-    files = ["config.yaml", *(f"{group}/*.yaml" for group in GROUPS if group != "study")]
-    files += [f"study/{study}.yaml" for study in (config["reduced"], *reduced["studies"])]
-    found = sorted({path for pattern in files for path in conf_dir().glob(pattern)})
-    # an edit of what they are made of runs them again
-    texts = digest([path.read_text(encoding="utf-8") for path in found])
-    specifications = {}
-    for key, spec in config["specifications"].items():
-        where = f"conf/study/{name}.yaml: study.specifications.{key}"
-        if spec.get("base", key) not in config["specifications"]:
-            raise ConfigError(
-                f"{where}.base = {spec['base']!r} is not a specification; valid: "
-                f"{', '.join(config['specifications'])}"
-            )
-        settings = (*reduced.get("overrides", ()), *spec["overrides"], *extra)
-        try:  # a mistake is found now, not by the job
-            compose([t for t in settings if not override_key(t).startswith("study.")]).values()
-        except ConfigError as error:
-            raise ConfigError(f"{where}: {error}") from None
-        known = {"collection": config["reduced"], "overrides": [*spec["overrides"], *extra]}
-        specifications[key] = {**known, "configurations": texts}
-    return Study(name, config, (), {"specifications": specifications})
 
 
 # -- what cannot be meant -----------------------------------------------------------------------
@@ -351,6 +307,17 @@ def _refuse_clashes(studies: Mapping[str, Study]) -> None:
 
 def _file(name: str) -> str:
     return f"conf/study/{split_protocol(name)[0]}.yaml"
+
+
+def _refuse_absent_tables(studies: Mapping[str, Study]) -> None:
+    made = {split_protocol(name)[0] for name in studies}
+    for name, study in studies.items():
+        for table in study.config.get("tables", ()):
+            if table not in made:
+                raise ConfigError(
+                    f"{_file(name)}: study.tables names {table!r}, which this run does not make; "
+                    "add it to the collection"
+                )
 
 
 def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:

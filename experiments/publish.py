@@ -54,10 +54,10 @@ def simulated_parts(plan: Plan, study: str) -> list[str]:
 
 
 def scored(plan: Plan, study: str) -> list[str]:
-    """Return the files that the table of a study is made from: fits, or specifications."""
+    """Return the files that the table of a study is made from: fits, simulations, or tables."""
     found = [f"fits/{cell.dataset}.npz" for cell in plan.studies[study].cells]
-    keys = [key for key in plan.specifications if key.startswith(f"{study}/")]
-    found += [f"specifications/{key}.parquet" for key in keys]
+    compared = plan.studies[study].config.get("tables", ())
+    found += [f"tables/{n}.parquet" for n in plan.studies if split_protocol(n)[0] in compared]
     found = [f"{plan.directory}/{name}" for name in dict.fromkeys(found)]
     return found + simulated_parts(plan, study)
 
@@ -136,8 +136,7 @@ def record(plan: Plan) -> dict[str, Any]:
         drawn = [s.settings["protocol"] for s in plan.studies.values()
                  if s.protocol == name and s.settings.get("alpha")]  # fmt: skip
         protocols[name] = max(drawn, key=drawn.count)
-    found["protocols"] = protocols
-    return found | ({"specifications": digest(plan.specifications)} if plan.specifications else {})
+    return {**found, "protocols": protocols}
 
 
 def benchmarks(plan: Plan) -> dict[str, list[str]]:
@@ -152,6 +151,5 @@ def benchmarks(plan: Plan) -> dict[str, list[str]]:
         for study, design in designs(plan).items()
         for part in parts(design)
     ]
-    files["specification"] = [f"{root}/specifications/{n}.tsv" for n in plan.specifications]
     files["score"] = [f"{root}/score/{n}.tsv" for n in plan.studies]
     return files

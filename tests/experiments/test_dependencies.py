@@ -67,7 +67,7 @@ for name, spec in json.loads(sys.argv[2]).items():
     params = {"models": {"mine": {"fit": spec, "code": ""}}, "kept": work / "kept"}
     run("fit", f"fit {name}", "fit.npz", params, SimpleNamespace(data=work / "data.npz"))
 assert len(list((work / "kept").iterdir())) == len(json.loads(sys.argv[2]))  # none was kept before
-score = {"cells": [(f"{work.name}/fit", {"model": "mine"})], "specifications": None,
+score = {"cells": [(f"{work.name}/fit", {"model": "mine"})],
          "score": {"aps": "weights", "best": "replicate"}}
 run("score", "score", "t.parquet", score, SimpleNamespace(files=[str(work / "fit.npz")]))
 run("facts", "facts", "facts.parquet", {"about": {"files": "sushi", "source": "simulated"}})
@@ -148,7 +148,7 @@ def test_data_and_figures_depend_on_their_own_functions() -> None:
     assert drawn in sources("data", "experiments.datasets.custom_kernels.custom_kernels")
     curves = sources("figure", "experiments.figures.curves.recovery")
     assert {"experiments/figures/curves.py", "experiments/figures/style.py"} <= set(curves)
-    assert "experiments/figures/specifications.py" not in curves
+    assert "experiments/figures/robustness.py" not in curves
 
 
 def test_files_of_functions_are_found_without_importing_them() -> None:

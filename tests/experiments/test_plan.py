@@ -13,7 +13,7 @@ from data_files import described, sushi_files, swiss_files, write
 
 from experiments.datasets import real
 from experiments.lookup import ROOT, ConfigError
-from experiments.plan import Plan, make_plan, plan_of_config, plan_specification
+from experiments.plan import Plan, make_plan, plan_of_config
 from experiments.registry import STANDIN, STANDIN_SUFFIX
 from kgl.datasets import CorruptDataError
 from kgl.datasets import files as data_sets
@@ -33,15 +33,6 @@ metrics: [aps]
 caption: small
 """
 ONCE = "once:\n  independent: [gl2step]\n  dependent: [kglo, kglagnostic]\n"
-MANY = """
-title: many
-figure: specifications.draw
-reduced: little
-specifications:
-  default: {detail: default, choice: none, overrides: []}
-  other: {detail: seed, choice: seed 9, overrides: [seed=9, protocol=summed]}
-caption: many
-"""
 GL = {f"sbm-independent/noise-{level}/gl" for level in (0.0, 1.0)}
 KGL = {f"sbm-dependent/noise-{level}/kgl" for level in (0.0, 1.0)}
 
@@ -98,8 +89,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fine="studies: [small, apart]\n",
         little="studies: [seven]\nrun: little\noverrides: [seed=8, replicates=4]\n",
         once=SMALL.replace("sweep:", ONCE + "sweep:").replace("[sbm]", "[sbm, er]"),
-        many=MANY,
-        both="studies: [small, many]\nrun: both\noverrides: [replicates=4]\n",
     )
     family = (conf / "graph/er.yaml").read_text(encoding="utf-8")
     (conf / "graph/ring.yaml").write_text(family.replace("family: er", "family: plan_own.ring"))
@@ -222,7 +211,7 @@ def test_settings_of_the_protocol_reach_the_fit_and_the_score(paper: Plan) -> No
     swept = [c for c in paper.studies["precision"].cells if c.labels["graph"] == "sbm"]
     assert [c.fit["decimals"] for c in swept if c.model == "kgl"] == [15, 8, 7, 6, 5, 4, 3]
     assert all(("solver" in c.fit["options"]) == (c.model != "kgl") for c in swept)
-    given = ["protocol=unit_variance", "protocol.fit.decimals=0"]
+    given = ["protocol.data.unit_variance=true", "protocol.fit.decimals=0"]
     (cell,) = make_plan("fig13", given).cells.values()
     assert cell.data["graph"]["unit_variance"] is True
     assert cell.fit["decimals"] == 0
@@ -281,7 +270,7 @@ def test_names_of_runs_that_would_mix_results_are_refused(run: str) -> None:
         # what is not a list of overrides, or names nothing
         ("fig13", {"seed": 1}, ["not a list of texts", "overrides=[data.noise=0.5]"]),
         ("fig13", ["sed=1"], ["'sed'", "did you mean 'seed'?"]),
-        ("fig13", ["study.graph=[err]"], ["conf/graph/err.yaml", "valid: ba, er, items, sbm"]),
+        ("fig13", ["study.graph=[err]"], ["conf/graph/err.yaml", "valid: ba, "]),
         ("fig14", None, ["conf/study/fig14.yaml does not exist", "fig13"]),
         # names that lead nowhere
         ("fig13", ["study.figure=curves.recoverie"], ["did you mean 'recovery'?"]),
@@ -350,8 +339,6 @@ def test_studies_that_describe_data_or_a_cell_differently_are_refused() -> None:
         message = refusal(clash)
         for text in (f"small and {other}", f" {what} ", f"conf/study/{other}.yaml"):
             assert text in message
-        with pytest.raises(ConfigError, match=f"small and {other}"):
-            plan_specification(clash, [])
     # models of one dataset may be fitted in different ways
     cells = make_plan("beside").datasets[dataset]
     assert [(cell.model, cell.fit["fit"]["tol"] == 0.5) for cell in cells] == [
@@ -379,58 +366,16 @@ def test_models_that_the_sweep_does_not_change_have_one_cell() -> None:
 
 
 @pytest.mark.usefixtures("conf")
-def test_a_study_of_specifications_has_them_instead_of_cells() -> None:
-    alone, plan = make_plan("many"), make_plan("both", ["seed=5"])
-    assert (alone.studies["many"].cells, alone.cells) == ((), {})
-    assert [(key, s["collection"], s["overrides"]) for key, s in alone.specifications.items()] == [
-        ("many/default", "little", []),
-        ("many/other", "little", ["seed=9", "protocol=summed"]),
-    ]
-    # overrides of a collection and of a user follow those of a specification
-    assert [spec["overrides"] for spec in plan.specifications.values()] == [
-        ["replicates=4", "seed=5"],
-        ["seed=9", "protocol=summed", "replicates=4", "seed=5"],
-    ]
-    assert {(c.data["seed"], c.data["replicates"]) for c in plan.cells.values()} == {(5, 4)}
-
-
-def test_an_edit_of_what_specifications_are_made_of_runs_them_again(shared, tmp_path, monkeypatch):
-    copy = Path(shutil.copytree(shared, tmp_path / "conf"))
-    monkeypatch.setenv("KGL_CONF", str(copy))
-    before = make_plan("many").specifications
-    for name, old, new, again in (
-        ("study/seven", "seed=7", "seed=6", True),  # a study of the collection
-        ("protocol/summed", "average: false", "average: true", True),
-        ("data/independent", "missing: 0.0", "missing: 0.1", True),
-        ("study/small", "caption: small", "caption: other", False),  # no study of it
-        ("study/many", "choice: none", "choice: nothing", False),
-        ("study/many", "choice: none", "choice: none, base: other", False),
-    ):
-        path = copy / f"{name}.yaml"
-        text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace(old, new), encoding="utf-8")
-        after = make_plan("many").specifications
-        assert list(after) == list(before)
-        assert all((after[key] != before[key]) is again for key in before), name
-        path.write_text(text, encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "texts"),
-    [
-        ("choice: none,", "choice: none, seed: 3,", ["seed"]),
-        ("reduced: little", "reduced: lettle", ["conf/study/lettle.yaml does not exist"]),
-        ("specifications.draw", "specifications.drew", ["did you mean 'draw'?"]),
-        ("seed=9", "sede=9", ["study.specifications.other", "did you mean 'seed'?"]),
-        ("seed=9", "replicates=0", ["study.specifications.other", "replicates=0"]),
-        ("choice: none,", "choice: none, base: othr,", ["base = 'othr'", "default, other"]),
-    ],
-)
-def test_specifications_that_mean_nothing_are_refused(old, new, texts, conf):
-    assert MANY.count(old) == 1
-    (conf / "study/broken.yaml").write_text(MANY.replace(old, new), encoding="utf-8")
-    message = refusal("broken")
-    assert all(text in message for text in texts)
+def test_models_of_the_first_graph_have_no_cells_on_the_others() -> None:
+    first = "+study.first_graph={dependent: [kgl_scs]}"
+    plan = make_plan("small", ["study.graph=[er, sbm]", first])
+    found = {(c.labels["graph"], c.model, c.labels["level"]) for c in plan.cells.values()}
+    assert {key for key in found if key[1] == "kgl_scs"} == {
+        *(("er", "kgl_scs", level) for level in (0.0, 1.0)),
+    }
+    assert {(graph, "kgl", 1.0) for graph in ("er", "sbm")} < found
+    message = refusal("small", ["+study.first_graph={swiss: [gl]}"])
+    assert "study.first_graph names the data 'swiss'" in message
 
 
 MADE_UP = {"swiss": swiss_files(), "sushi": sushi_files()}

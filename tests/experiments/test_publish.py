@@ -123,7 +123,7 @@ def test_claims_are_judged_by_the_tables_of_a_collection(paper: Plan) -> None:
     assert tables["fig6"] == f"results/paper/tables/fig6{SUFFIX}.parquet"
     assert tables["facts-sushi"] == f"results/paper/tables/facts-sushi{SUFFIX}.parquet"
     assert set(tables) <= {*STUDIES, "facts-swiss", "facts-sushi"}
-    assert not any(name.startswith(("control", "specifications")) for name in tables)
+    assert not any(name.startswith(("control", "robustness")) for name in tables)
     # claims about simulated data are not evaluated
     simulated = set(publish.simulated(paper))
     assert simulated & set(tables) == {"fig6", "fig7", "facts-swiss", "facts-sushi"}
@@ -149,9 +149,6 @@ def test_a_table_reads_each_file_of_its_study_once(paper: Plan) -> None:
         if study.cells:
             assert found == [f"results/paper/fits/{dataset}.npz" for dataset in datasets]
     assert len(publish.scored(paper, "fig2")) == len(paper.studies["fig2"].cells) // 3
-    keys = [key for key in paper.specifications if key.startswith("specifications/")]
-    expected = [f"results/paper/specifications/{key}.parquet" for key in keys]
-    assert publish.scored(paper, "specifications") == expected
     # a figure reads its arrays cell by cell
     imputed = f"swiss_imputed{SUFFIX}"
     cells = paper.studies[imputed].cells
@@ -169,15 +166,12 @@ def test_captions_go_by_the_name_of_the_study(paper: Plan) -> None:
     assert found["fig2"]["title"] == paper.studies["fig2"].config["title"]
 
 
-def test_the_record_of_a_run_follows_its_settings_alone(paper: Plan, smoke: Plan) -> None:
+def test_the_record_of_a_run_follows_its_settings_alone(paper: Plan) -> None:
     record = publish.record(make_plan("fig13", ["seed=1"], "mine"))
     assert record == publish.record(make_plan("fig13", ["seed=1"], "mine"))
     assert (record["name"], record["overrides"]) == ("mine", ["seed=1"])
     other = publish.record(make_plan("fig13", ["seed=2"], "mine"))
     assert record["cells"] != other["cells"]
-    assert "specifications" not in record
-    specifications = {publish.record(plan)["specifications"] for plan in (paper, smoke)}
-    assert len(specifications) == 2
     # the protocol is the one that most studies share: figure 1 comes first and is smaller
     shared = publish.record(paper)["protocol"]
     assert shared == paper.studies["fig2"].settings["protocol"]
@@ -188,13 +182,11 @@ def test_every_job_that_costs_has_a_benchmark(paper: Plan) -> None:
     found = publish.benchmarks(paper)
     listed = [path for paths in found.values() for path in paths]
     assert len(listed) == len(set(listed))
-    studies, specifications = len(paper.studies), len(paper.specifications)
-    assert len(listed) == 2 * len(paper.datasets) + studies + specifications
-    assert {"data", "score", "specification", "fit dependent, missing"} <= set(found)
+    assert len(listed) == 2 * len(paper.datasets) + len(paper.studies)
+    assert {"data", "score", "fit dependent, missing"} <= set(found)
     fits = [path for kind, paths in found.items() if kind.startswith("fit ") for path in paths]
     assert sorted(fits) == sorted(f"results/paper/benchmarks/fit/{n}.tsv" for n in paper.datasets)
     assert "results/paper/benchmarks/score/fig2.tsv" in found["score"]
-    assert found["specification"][0].endswith("/specifications/specifications/default.tsv")
 
 
 @pytest.mark.parametrize(

@@ -37,10 +37,8 @@ KEPT = "results/.fits"
 PUBLISHED = publish.published(PLAN)
 CLAIM_TABLES, REPORT = publish.claim_tables(PLAN), publish.report_files(PLAN)
 DATA = frozenset(f"{OUT}/data/{name}.npz" for name in PLAN.datasets)
-SPECIFICATIONS = frozenset(f"{OUT}/specifications/{name}.parquet" for name in PLAN.specifications)
 EVERY = {name for name, study in PLAN.studies.items() if study.cells}
 INFERRED = set(publish.designs(PLAN))
-MANY = set(PLAN.studies) - EVERY - INFERRED
 SIMULATED = {path for name in INFERRED for path in publish.simulated_parts(PLAN, name)}
 #: Rules that gather results.
 GATHER = {"claims", "summary", "publish", "verdict", "example"}
@@ -75,7 +73,6 @@ def pending(checkout):
         found[job.rule] |= {Path(path).stem if short else path for path in job.outputs}
     tables = found.get("score", set()) | found.get("facts", set())
     judged = {Path(path).stem for path in CLAIM_TABLES.values()}
-    assert ("specification" in found) <= (found.get("score", set()) >= MANY)
     # the summary also has the captions and what the pictures cost
     assert ("summary" in found) == bool(tables or found.get("figure"))
     assert ("claims" in found) >= bool(judged & tables)
@@ -112,13 +109,9 @@ def test_all_models_are_in_the_tables(smoke):
         name: load_table(smoke.root / OUT / f"tables/{name}.parquet")[0] for name in PLAN.studies
     }
     assert set(tables["fig2"]["model"]) == set(tables["fig3"]["model"]) == MODELS
-    assert {name for name in tables if name not in EVERY} == {"specifications_tiny", *INFERRED}
+    assert {name for name in tables if name not in EVERY} == INFERRED
     inferred = tables.pop("inference_tiny")
     assert {"printed", "described"} <= set(inferred.loc[inferred["table"] == "named", "name"])
-    specifications = tables.pop("specifications_tiny")
-    assert list(specifications["specification"].unique()) == ["default", "summed"]
-    assert specifications.loc[specifications["specification"] == "default", "default"].all()
-    assert {"N1", "H1", "A1"} <= set(specifications["claim"])  # of figures 2, 12 and convergence
     for name, table in tables.items():
         assert set(table["study"]) == {name}
         assert set(table["replicate"]) == {0, 1}
@@ -144,7 +137,7 @@ def test_the_run_says_where_it_comes_from(smoke):
     protocol = record["run"]["protocol"]["data"]
     assert (protocol["m"], protocol["n"]) == (8, 12)
     cost = pd.read_csv(smoke.root / OUT / f"jobs/{name}.csv")
-    jobs = 2 * len(PLAN.datasets) + len(EVERY | MANY) + len(PLAN.specifications) + len(SIMULATED)
+    jobs = 2 * len(PLAN.datasets) + len(EVERY) + len(SIMULATED)
     assert cost["jobs"].sum() == jobs
     about = json.loads((smoke.root / OUT / f"run/{name}.json").read_text(encoding="utf-8"))
     assert about["jobs"] == jobs
@@ -259,11 +252,7 @@ def test_an_edited_model_is_fitted_again_and_no_other(finished):
     assert len(mine) == len(cells) < len(FITS)
     concerned = studies_with(lambda cell: fits_of([cell]) <= mine)
     assert {"fig2", "fig3", "fig4", f"fig6{SUFFIX}"} <= concerned < EVERY
-    many = MANY  # specifications have every model
-    assert pending(finished) == {
-        "fit": mine, "specification": SPECIFICATIONS,
-        "score": concerned | many, "figure": concerned | many,
-    }  # fmt: skip
+    assert pending(finished) == {"fit": mine, "score": concerned, "figure": concerned}
     # and so it does, as far as the tables
     before = finished.files(f"{OUT}/fits") | finished.files(f"{OUT}/data")
     tables, kept = finished.files(f"{OUT}/tables"), stamps(finished)
@@ -281,13 +270,11 @@ def test_an_edited_model_is_fitted_again_and_no_other(finished):
         same = {model for model in fits if bytes_of(new[model]) == bytes_of(fits[model])}
         assert same == set(fits) - {"kglo"}
     changed = {p for p, content in finished.files(f"{OUT}/tables").items() if content != tables[p]}
-    # specifications are judged anew, and may come to the same verdicts
-    assert concerned <= {Path(path).stem for path in changed} <= concerned | many
+    assert {Path(path).stem for path in changed} == concerned
     table, _ = load_table(finished.root / OUT / "tables/fig2.parquet")
     assert set(table.loc[table["model"] == "kglo", "lam"]) <= {0.03, 3.0}
 
 
-AGAIN = {"specification": SPECIFICATIONS, "score": MANY, "figure": MANY}
 FACTS = {f"facts-{name}" for name in PLAN.facts}
 REAL = {name for name, study in PLAN.studies.items() if study.simulated}
 SUFFIX = "-SIMULATED-STAND-IN"
@@ -312,7 +299,7 @@ def studies_with(wanted):
     return {name for name, study in PLAN.studies.items() if any(map(wanted, study.cells))}
 
 
-ALL_TABLES = {**AGAIN, "score": EVERY | MANY, "figure": EVERY | MANY}
+ALL_TABLES = {"score": EVERY, "figure": EVERY}
 #: What simulations decide: all of the study of unstated settings.
 INFER = {
     "simulate": SIMULATED,
@@ -339,16 +326,14 @@ CONTROLLED_FITS = {path.replace("/data/", "/fits/") for path in CONTROLLED}
                 "score": drawn_by("controls"),
                 "figure": drawn_by("controls"),
             },
-            # claims are judged under specifications too
-            "experiments/claims/evidence.py": AGAIN,
+            "experiments/claims/evidence.py": {},
         },
         {
             "kgl/plotting.py": {"figure": drawn_by("viewpoint")},
-            "experiments/specifications.py": AGAIN,
             "experiments/report/informativeness.py": {},
         },
-        {"experiments/figures/style.py": {"figure": EVERY | MANY | INFERRED}},
-        {"experiments/score.py": {**ALL_TABLES, "figure": EVERY | MANY | INFERRED}},
+        {"experiments/figures/style.py": {"figure": EVERY | INFERRED}},
+        {"experiments/score.py": {**ALL_TABLES, "figure": EVERY | INFERRED}},
         # a graph step makes the ground truth of the Swiss data
         {
             "kgl/solvers/graph_step.py": {
@@ -357,7 +342,7 @@ CONTROLLED_FITS = {path.replace("/data/", "/fits/") for path in CONTROLLED}
                 "fit": FITS,
                 **ALL_TABLES,
                 **INFER,
-                "figure": EVERY | MANY | INFERRED,
+                "figure": EVERY | INFERRED,
             }
         },
         {
@@ -367,7 +352,7 @@ CONTROLLED_FITS = {path.replace("/data/", "/fits/") for path in CONTROLLED}
                 "fit": FITS,
                 **ALL_TABLES,
                 **INFER,
-                "figure": EVERY | MANY | INFERRED,
+                "figure": EVERY | INFERRED,
             }
         },
     ],
@@ -386,10 +371,7 @@ def test_edited_code_reruns_what_it_decides(edits, finished):
 
 def test_a_new_color_redraws(finished):
     finished.replace("conf/model/kglo.yaml", "#009E73", "#117733")
-    # specifications follow the files that they are made of as a whole
-    found = pending(finished)
-    assert found.pop("figure") == studies_with(lambda cell: cell.model == "kglo") | MANY
-    assert found == {"specification": SPECIFICATIONS, "score": MANY}
+    assert pending(finished) == {"figure": studies_with(lambda cell: cell.model == "kglo")}
 
 
 def test_new_settings_of_the_data_reach_the_fits(finished):
@@ -407,7 +389,7 @@ def test_new_settings_of_the_data_reach_the_fits(finished):
     assert {"fig3", "fig5", "fig13"} <= concerned
     # data of controls have a noise of their own
     assert not concerned & ({"fig2", "control_kx"} | REAL)
-    assert found["score"] == concerned | MANY
+    assert found["score"] == concerned
 
 
 # -- real data ----------------------------------------------------------------------------------
