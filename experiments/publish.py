@@ -9,7 +9,7 @@ from experiments.claims.specifications import FACTS, STUDIES
 from experiments.inference.design import load_design, parts
 from experiments.io import digest
 from experiments.plan import Plan
-from experiments.registry import model, split_protocol
+from experiments.registry import model
 
 __all__ = [
     "EXAMPLE", "arrays", "benchmarks", "captions", "claim_tables", "designs", "drawn", "looks",
@@ -29,7 +29,7 @@ def claim_tables(plan: Plan) -> dict[str, str]:
         return {}
     root = f"{plan.directory}/tables"
     tables = {s.name: f"{root}/{key}.parquet" for key, s in plan.studies.items()
-              if split_protocol(s.name)[0] in STUDIES}  # fmt: skip
+              if s.option in STUDIES}  # fmt: skip
     facts = {f"{FACTS}-{about['files']}": key for key, about in plan.facts.items()}
     return tables | {name: f"{root}/{FACTS}-{key}.parquet" for name, key in facts.items()}
 
