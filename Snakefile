@@ -1,7 +1,9 @@
 # The replication: data -> fit -> score -> figure, claims -> report.
 #
 #   snakemake --cores 8                                                  the paper
-#   snakemake --cores 8 --config study=fig2                              one study of it
+#   snakemake --cores 8 --config protocol=described                      under one protocol, in results/paper-described
+#   snakemake --cores 8 --config study=fig2                              one study of it, under each of its protocols
+#   snakemake --cores 8 --config study=fig2 protocol=printed             under one of them
 #   snakemake --cores 8 --config study=fig2 'overrides=[replicates=3]'   an ablation, in its own directory
 #   snakemake --report workflow.html                                     Snakemake's page of jobs and files
 #
@@ -99,7 +101,7 @@ rule data:
         f"{OUT}/benchmarks/data/{{group}}.tsv"
     params:
         specs=lambda w: PLAN.groups[w.group],
-        code=lambda w: fingerprint(data_sources(next(iter(PLAN.groups[w.group].values())))),
+        code=lambda w: fingerprint(data_sources(*PLAN.groups[w.group].values())),
     script:
         "experiments/scripts/data.py"
 

@@ -16,7 +16,7 @@ from typing import Any, TypedDict
 from experiments.config import Composed, Values, compose, last_of_each, option, override_key
 from experiments.datasets.real import choose_source
 from experiments.lookup import ConfigError
-from experiments.registry import PROTOCOLS, STANDIN, STANDIN_SUFFIX, of_protocol, split_protocol
+from experiments.registry import PROTOCOLS, STANDIN, STANDIN_SUFFIX, of_protocol
 from experiments.schema import check
 
 __all__ = ["Cell", "DataSpec", "FitSpec", "Study", "read_study", "single_cell"]
@@ -82,6 +82,7 @@ class Study:
     config: dict[str, Any] = field(hash=False)
     cells: tuple[Cell, ...] = field(hash=False)
     settings: dict[str, Any] = field(hash=False)
+    protocol: str = ""  # the one it is made under; empty where none bears on it
 
     @property
     def caption(self) -> str:
@@ -108,13 +109,13 @@ class Study:
     @property
     def number(self) -> int | None:
         """Return the number of the figure in the paper, if it is one of the paper's."""
-        number = split_protocol(self.name)[0].removeprefix("fig")
+        number = self.option.removeprefix("fig")
         return int(number) if number.isdigit() else None
 
     @property
-    def protocol(self) -> str:
-        """The protocol it is made under; empty where none bears on it."""
-        return split_protocol(self.name)[1]
+    def option(self) -> str:
+        """Return its option of conf/study: its name without the protocol."""
+        return self.name.removesuffix(f"-{self.protocol}") if self.protocol else self.name
 
     @property
     def simulated(self) -> bool:
@@ -154,6 +155,11 @@ def read_study(
         empty for the one of conf/config.yaml.
     """
     own = option("study", name).get("overrides", ())
+    if protocol and (others := [t for t in (*own, *extra) if override_key(t) == "protocol"]):
+        raise ConfigError(
+            f"protocol = {protocol!r}: conf/study/{name}.yaml, or its collection, has the override "
+            f"{others[-1]!r}; leave one out"
+        )
     chosen = [f"protocol={protocol}"] * bool(protocol)
     settings = last_of_each((*chosen, *own, *extra, *given))
     composed = compose([f"study={name}", *(t for t in settings if not _of_cells(t))])
@@ -165,7 +171,7 @@ def read_study(
         for groups, values, level in _each(composed, config, common, source)
     ]
     cells = tuple(cell for _, cell in made)
-    return Study(of_protocol(name, protocol), config, cells, _settings(made))
+    return Study(of_protocol(name, protocol), config, cells, _settings(made), protocol)
 
 
 def _of_cells(override: str) -> bool:

@@ -127,6 +127,7 @@ def save_arrays(
         for name, values in chain(pairs, [("provenance", record)]):
             with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
                 np.lib.format.write_array(stream, np.asanyarray(values), allow_pickle=False)
+            del values  # before the next one is made
 
 
 def load_arrays(path: str | Path, level: str = "") -> tuple[dict[str, Array], dict[str, Any]]:
@@ -134,23 +135,27 @@ def load_arrays(path: str | Path, level: str = "") -> tuple[dict[str, Array], di
 
     With a ``level``, only the arrays whose names begin with it and a slash, without that part.
     """
-    prefix = f"{level}/" * bool(level)
+    prefix, name = f"{level}/" * bool(level), ""
+    arrays: dict[str, Array] = {}
     try:
         with zipfile.ZipFile(path) as archive:
-            # whole members: their checksums are compared at the end of each
-            parts = {
-                name.removesuffix(".npy").removeprefix(prefix): archive.read(name)
-                for name in archive.namelist()
-                if name.startswith(prefix) or name == "provenance.npy"
-            }
-        arrays = {name: np.lib.format.read_array(BytesIO(part)) for name, part in parts.items()}
-        return arrays, json.loads(str(arrays.pop("provenance")))
+            for name in archive.namelist():
+                if name.startswith(prefix) or name == "provenance.npy":
+                    # whole members: their checksums are compared at the end of each
+                    part = np.lib.format.read_array(BytesIO(archive.read(name)))
+                    arrays[name.removesuffix(".npy").removeprefix(prefix)] = part
+        name = ""
+        record = json.loads(str(arrays.pop("provenance")))
+        if level and not arrays:
+            raise ValueError(f"it has no level {level!r}")
     except FileNotFoundError:
         raise
     except Exception as error:  # a corrupt file can lead to any
+        where = f"{name}: {error}" if name else str(error)
         raise ValueError(
-            f"{path} is not a file of this workflow ({error}); remove it and run again"
+            f"{path} is not a file of this workflow ({where}); remove it and run again"
         ) from error
+    return arrays, record
 
 
 def load_fits(path: str | Path) -> tuple[dict[str, dict[str, Array]], dict[str, Any]]:

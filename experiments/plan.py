@@ -57,22 +57,31 @@ class Plan:
         study does not leave other fits than a run of them all.
         """
         found: dict[str, list[Cell]] = {cell.dataset: [] for cell in self.cells.values()}
-        cells = self.cells
-        if self.run == "paper" != self.name:
-            cells = make_plan("paper").cells | cells
-        for cell in cells.values():
+        for cell in self._shared.values():
             if cell.dataset in found:
                 found[cell.dataset].append(cell)
         return found
 
     @cached_property
     def groups(self) -> dict[str, dict[str, Any]]:
-        """What decides the data of each kind, by the level: one job draws them all."""
-        found: dict[str, dict[str, Any]] = {}
-        for name, (cell, *_) in self.datasets.items():
-            group, _, level = name.partition("/")
-            found.setdefault(group, {})[level] = cell.data
+        """What decides the data of each kind, by the level: one job draws them all.
+
+        As with fits, in the paper's directory these are the levels of all studies of the paper.
+        """
+        found: dict[str, dict[str, Any]] = {name.partition("/")[0]: {} for name in self.datasets}
+        for cell in self._shared.values():
+            group, _, level = cell.dataset.partition("/")
+            if group in found:
+                found[group][level] = cell.data
         return found
+
+    @cached_property
+    def _shared(self) -> dict[str, Cell]:
+        """The cells of the directory, which other studies of the paper may share."""
+        base, protocol = split_protocol(self.run)
+        if self.overrides or base != "paper" or self.name == self.run:
+            return self.cells
+        return make_plan("paper", protocol=protocol).cells | self.cells
 
     @property
     def facts(self) -> dict[str, dict[str, str]]:
@@ -165,59 +174,52 @@ def make_plan(
     _refuse_clashes(studies)
     _refuse_dead_paths(studies)
     _refuse_absent_tables(studies)
-    # files about a run as a whole tell which protocols it was restricted to
-    name = of_protocol(study, protocol or "") if collection else study
-    return Plan(name, directory, given, studies, collection)
+    # files about a run as a whole have the protocol that it was restricted to in their names
+    return Plan(of_protocol(study, protocol), directory, given, studies, collection)
 
 
-def _split_chosen(
-    given: tuple[str, ...], protocol: str | None
-) -> tuple[tuple[str, ...], str | None]:
+def _split_chosen(given: tuple[str, ...], protocol: Any) -> tuple[tuple[str, ...], str]:
     """Take ``protocol=...`` out of the overrides: it is the same as ``--config protocol=...``."""
     others = tuple(text for text in given if override_key(text) != "protocol")
     chosen = [text.partition("=")[2].strip() for text in given if text not in others]
-    found = {*chosen, *([protocol] if protocol else [])}
-    if len(found) > 1:
-        raise ConfigError(f"two protocols are chosen: {', '.join(sorted(found))}; leave one")
+    if protocol not in (None, ""):
+        chosen.append(str(protocol))  # the command line reads protocol=3 as a number
+    if len(found := sorted(set(chosen))) > 1:
+        raise ConfigError(f"two protocols are chosen: {', '.join(found)}; leave one")
     for name in found:
-        if name not in options("protocol"):
+        if name not in (known := options("protocol")):
             raise ConfigError(
-                f"protocol = {name!r} is not a file of conf/protocol; "
-                f"{suggest(name, options('protocol'))}"
+                f"protocol = {name!r} is not a file of conf/protocol; {suggest(name, known)}"
             )
-    return others, next(iter(found), None)
+    return others, "".join(found)
 
 
-def _under_protocols(
-    study: str, top: dict[str, Any], protocol: str | None
-) -> list[tuple[str, str]]:
-    """Return the studies to make, each with its protocol; real data and others have none."""
-    collection = "studies" in top
-    known = top if collection else option("study", "paper")
-    chosen = known.get("protocols", {})
-    if not collection:
-        under = [name for name, studies in chosen.items() if study in studies]
-        if protocol and kind_of(top) != "study":
-            raise ConfigError(
-                f"protocol = {protocol!r}: study {study} has no protocol; leave it out"
-            )
-        compared = [
-            (name, under)
-            for under, studies in chosen.items()
-            for name in top.get("tables", ())
-            if name in studies
-        ]
-        found = [(study, name) for name in ([protocol] if protocol else under or [""])]
-        return found + compared
+def _under_protocols(study: str, top: dict[str, Any], protocol: str) -> list[tuple[str, str]]:
+    """Return the studies to make, each with its protocol, which is empty where none bears on it."""
+    if "studies" not in top:
+        paper = option("study", "paper")
+        if protocol and (kind_of(top) != "study" or study in paper["studies"]):
+            raise ConfigError(_no_protocol(study, protocol))
+        chosen = paper.get("protocols", {})
+        under = [name for name, names in chosen.items() if study in names]
+        made = [(study, name) for name in ([protocol] if protocol else under or [""])]
+        compared = top.get("tables", ())  # made with it
+        return made + [(s, p) for p, names in chosen.items() for s in compared if s in names]
+    chosen = top.get("protocols", {})
     if protocol:
         if not chosen:
-            raise ConfigError(
-                f"protocol = {protocol!r}: no protocol bears on {study}; leave it out"
-            )
-        studies = dict.fromkeys(name for names in chosen.values() for name in names)
-        chosen = {protocol: list(chosen.get(protocol, studies))}
+            raise ConfigError(_no_protocol(study, protocol))
+        every = dict.fromkeys(name for names in chosen.values() for name in names)
+        chosen = {protocol: list(chosen.get(protocol, every))}
     found = [(name, "") for name in top["studies"]]
     return found + [(name, under) for under, names in chosen.items() for name in names]
+
+
+def _no_protocol(study: str, protocol: str) -> str:
+    return (
+        f"protocol = {protocol!r} does not apply to {study}, see conf/study/paper.yaml; leave it "
+        "out, or override single settings, as in 'overrides=[protocol.fit.average=false]'"
+    )
 
 
 def _overrides(given: Any) -> tuple[str, ...]:
@@ -254,39 +256,52 @@ def _split_source(given: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
 
 
 def _directory(
-    study: str, top: dict[str, Any], given: tuple[str, ...], run: Any, protocol: str | None
+    study: str, top: dict[str, Any], given: tuple[str, ...], run: Any, protocol: str
 ) -> str:
     """Return the name of the directory of results."""
     run = None if run is None else str(run)  # the command line reads run=3 as a number
     if "studies" in top:
-        base = of_protocol(top.get("run", study), protocol or "")
+        base = of_protocol(top.get("run", study), protocol)
     else:
         # a study that is not part of the paper's might describe the paper's cells otherwise
-        whole = _under_protocols("paper", option("study", "paper"), None)
+        whole = _under_protocols("paper", option("study", "paper"), "")
         same = all(one in whole for one in _under_protocols(study, top, protocol))
-        base = "paper" if same else of_protocol(study, protocol or "")
+        base = "paper" if same else of_protocol(study, protocol)
     if not given:
         if run not in (None, base):
             raise ConfigError(
                 f"run = {run!r} goes with overrides; without them the run is {base!r}"
             )
         return base
-    if run in ("paper", "smoke", "one-off"):
+    if run is not None and _taken(run):
         raise ConfigError(f"run = {run!r}: results/{run} holds other results; choose another name")
     if run is not None and not re.fullmatch(r"\w[\w-]*", run):
         raise ConfigError(
             f"run = {run!r} is not a valid name of a directory; use letters, digits, - and _"
         )
-    return run or f"{of_protocol(study, protocol or '')}-{digest(sorted(last_of_each(given)), 8)}"
+    return run or f"{of_protocol(study, protocol)}-{digest(sorted(last_of_each(given)), 8)}"
+
+
+def _taken(run: str) -> bool:
+    """Whether a run without overrides has this directory, for all protocols or one of them."""
+    whole = ("paper", "smoke", "one-off")
+    return run in (
+        of_protocol(name, under) for name in whole for under in ("", *options("protocol"))
+    )
 
 
 def _read(
     name: str, extra: tuple[str, ...], given: tuple[str, ...], source: str | None, protocol: str
 ) -> Study:
     kind = kind_of(option("study", name))
+    if protocol and kind != "study":
+        raise ConfigError(_no_protocol(name, protocol))
     if kind in ("inference", "comparison"):
         return Study(name, compose([f"study={name}"]).values()["study"], (), {})
-    return read_study(name, extra, given, source, protocol)
+    study = read_study(name, extra, given, source, protocol)
+    if protocol and any("files" in cell.data["data"] for cell in study.cells):
+        raise ConfigError(_no_protocol(name, protocol))  # real data are not drawn by a protocol
+    return study
 
 
 # -- what cannot be meant -----------------------------------------------------------------------
@@ -301,30 +316,26 @@ def _refuse_clashes(studies: Mapping[str, Study]) -> None:
                 if first != spec:
                     raise ConfigError(
                         f"studies {other} and {name} describe {key} differently; give one of them "
-                        f"a `variant` in {_file(name)}"
+                        f"a `variant` in conf/study/{study.option}.yaml"
                     )
 
 
-def _file(name: str) -> str:
-    return f"conf/study/{split_protocol(name)[0]}.yaml"
-
-
 def _refuse_absent_tables(studies: Mapping[str, Study]) -> None:
-    made = {split_protocol(name)[0] for name in studies}
-    for name, study in studies.items():
+    made = {study.option for study in studies.values()}
+    for study in studies.values():
         for table in study.config.get("tables", ()):
             if table not in made:
                 raise ConfigError(
-                    f"{_file(name)}: study.tables names {table!r}, which this run does not make; "
-                    "add it to the collection"
+                    f"conf/study/{study.option}.yaml: study.tables names {table!r}, which this run "
+                    "does not make; add it to the collection"
                 )
 
 
 def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:
     """Refuse functions that do not exist before any work starts, not after all of it."""
-    for name, study in studies.items():
+    for study in studies.values():
         figure = f"experiments.figures.{study.config['figure']}"
-        _check_path(figure, f"{_file(name)}: figure")
+        _check_path(figure, f"conf/study/{study.option}.yaml: figure")
     cells = {cell.name: cell for study in studies.values() for cell in study.cells}
     estimators = {(c.model, c.fit["estimator"]): list(c.fit["grid"]) for c in cells.values()}
     for (model, path), axes in estimators.items():

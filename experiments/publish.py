@@ -9,7 +9,7 @@ from experiments.claims.specifications import FACTS, STUDIES
 from experiments.inference.design import load_design, parts
 from experiments.io import digest
 from experiments.plan import Plan
-from experiments.registry import model, split_protocol
+from experiments.registry import model
 
 __all__ = [
     "EXAMPLE", "arrays", "benchmarks", "captions", "claim_tables", "designs", "drawn", "looks",
@@ -29,7 +29,7 @@ def claim_tables(plan: Plan) -> dict[str, str]:
         return {}
     root = f"{plan.directory}/tables"
     tables = {s.name: f"{root}/{key}.parquet" for key, s in plan.studies.items()
-              if split_protocol(s.name)[0] in STUDIES}  # fmt: skip
+              if s.option in STUDIES}  # fmt: skip
     facts = {f"{FACTS}-{about['files']}": key for key, about in plan.facts.items()}
     return tables | {name: f"{root}/{FACTS}-{key}.parquet" for name, key in facts.items()}
 
@@ -57,7 +57,7 @@ def scored(plan: Plan, study: str) -> list[str]:
     """Return the files that the table of a study is made from: fits, simulations, or tables."""
     found = [f"fits/{cell.dataset}.npz" for cell in plan.studies[study].cells]
     compared = plan.studies[study].config.get("tables", ())
-    found += [f"tables/{n}.parquet" for n in plan.studies if split_protocol(n)[0] in compared]
+    found += [f"tables/{n}.parquet" for n, s in plan.studies.items() if s.option in compared]
     found = [f"{plan.directory}/{name}" for name in dict.fromkeys(found)]
     return found + simulated_parts(plan, study)
 

@@ -12,7 +12,6 @@ with logged(snakemake.log[0]) as report:
         """Yield the arrays of one level after the other, so that one is in memory at a time."""
         for level, spec in snakemake.params.specs.items():
             report(f"{level}:")
-            for name, values in build(spec, report).items():
-                yield f"{level}/{name}", values
+            yield from ((f"{level}/{name}", array) for name, array in build(spec, report).items())
 
     save_arrays(snakemake.output[0], drawn(), dict(snakemake.params.specs))

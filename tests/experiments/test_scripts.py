@@ -56,8 +56,12 @@ def run(script: str, log: Path, **known: Any) -> None:
     runpy.run_path(str(ROOT / f"experiments/scripts/{script}.py"), init_globals={"snakemake": fake})
 
 
-def make_data(path: Path, spec: dict[str, Any] = DATA) -> Path:
-    params = SimpleNamespace(spec=spec)
+LEVEL = "noise-0.1"
+
+
+def make_data(path: Path, spec: dict[str, Any] = DATA, **others: dict[str, Any]) -> Path:
+    """Draw a level, and others by their names."""
+    params = SimpleNamespace(specs={LEVEL: spec, **others})
     run("data", path.with_suffix(".log"), output=Named(str(path)), params=params)
     return path
 
@@ -68,7 +72,7 @@ def make_fits(data: Path, path: Path, kept: Path, code: str = "1", **models: Any
     jobs = {name: {"fit": spec, "code": code} for name, spec in models.items()}
     params = SimpleNamespace(models=jobs, kept=str(kept))
     known = {"input": Named(data=str(data)), "output": Named(str(path)), "params": params}
-    run("fit", path.with_suffix(".log"), **known)
+    run("fit", path.with_suffix(".log"), **known, wildcards=SimpleNamespace(level=LEVEL))
     return path
 
 
@@ -104,11 +108,14 @@ def same(found: dict[str, Any], expected: dict[str, Any]) -> bool:
 
 
 def test_data_fit_and_table_through_files(tmp_path: Path) -> None:
-    data = make_data(tmp_path / "data.npz")
-    arrays, record = load_arrays(data)
-    assert same(arrays, build(DATA))
-    assert record["settings"] == DATA
-    assert "replicate 2/2" in (tmp_path / "data.log").read_text()
+    noisy = {**DATA, "data": {**DATA["data"], "noise": 1.0}}
+    data = make_data(tmp_path / "data.npz", **{"noise-1.0": noisy})
+    for level, spec in ((LEVEL, DATA), ("noise-1.0", noisy)):
+        arrays, record = load_arrays(data, level)
+        assert same(arrays, build(spec))
+        assert record["settings"][level] == spec
+    log = (tmp_path / "data.log").read_text()
+    assert log.index(f"{LEVEL}:") < log.index("replicate 2/2") < log.index("noise-1.0:")
 
     specs, kept = {"gl2step": FIT, "gl": GL}, tmp_path / "kept"
     fit = make_fits(data, tmp_path / "a/er-independent/noise-0.1.npz", kept, **specs)

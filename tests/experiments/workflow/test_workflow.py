@@ -36,7 +36,8 @@ FITS = frozenset(f"{OUT}/fits/{name}.npz" for name in PLAN.datasets)
 KEPT = "results/.fits"
 PUBLISHED = publish.published(PLAN)
 CLAIM_TABLES, REPORT = publish.claim_tables(PLAN), publish.report_files(PLAN)
-DATA = frozenset(f"{OUT}/data/{name}.npz" for name in PLAN.datasets)
+#: One file for each kind of data, with all of its levels.
+DATA = frozenset(f"{OUT}/data/{name}.npz" for name in PLAN.groups)
 EVERY = {name for name, study in PLAN.studies.items() if study.cells}
 INFERRED = set(publish.designs(PLAN))
 SIMULATED = {path for name in INFERRED for path in publish.simulated_parts(PLAN, name)}
@@ -54,6 +55,11 @@ def overrides(*texts):
 def fits_of(cells):
     """Files of the datasets of some cells."""
     return {f"{OUT}/fits/{cell.dataset}.npz" for cell in cells}
+
+
+def data_of(dataset):
+    """The file that has the data of a dataset."""
+    return f"{OUT}/data/{dataset.partition('/')[0]}.npz"
 
 
 def stamps(checkout):
@@ -108,7 +114,8 @@ def test_all_models_are_in_the_tables(smoke):
     tables = {
         name: load_table(smoke.root / OUT / f"tables/{name}.parquet")[0] for name in PLAN.studies
     }
-    assert set(tables["fig2"]["model"]) == set(tables["fig3"]["model"]) == MODELS
+    for name in ("fig2-printed", "fig2-described", "fig3-described"):
+        assert set(tables[name]["model"]) == MODELS
     assert {name for name in tables if name not in EVERY} == INFERRED
     inferred = tables.pop("inference_tiny")
     assert {"printed", "described"} <= set(inferred.loc[inferred["table"] == "named", "name"])
@@ -134,10 +141,12 @@ def test_the_run_says_where_it_comes_from(smoke):
     record = json.loads(path.read_text(encoding="utf-8"))
     assert record["run"]["name"] == "smoke"
     assert set(record["tables"]) == set(PLAN.studies)
-    protocol = record["run"]["protocol"]["data"]
-    assert (protocol["m"], protocol["n"]) == (8, 12)
+    assert set(record["run"]["protocols"]) == {"", "printed", "described"}
+    for name_of, protocol in record["run"]["protocols"].items():
+        if name_of:  # figure 1 has a size of its own
+            assert (protocol["data"]["m"], protocol["data"]["n"]) == (8, 12)
     cost = pd.read_csv(smoke.root / OUT / f"jobs/{name}.csv")
-    jobs = 2 * len(PLAN.datasets) + len(EVERY) + len(SIMULATED)
+    jobs = sum(map(len, (DATA, FITS, EVERY, SIMULATED)))
     assert cost["jobs"].sum() == jobs
     about = json.loads((smoke.root / OUT / f"run/{name}.json").read_text(encoding="utf-8"))
     assert about["jobs"] == jobs
@@ -157,7 +166,7 @@ def test_every_fit_is_in_the_file_of_its_dataset_and_kept(smoke):
         kept[digest([record["settings"]["data"], record["settings"]["fit"]])] = arrays
     found = set()
     for name, cells in PLAN.datasets.items():
-        data, _ = load_arrays(smoke.root / f"{OUT}/data/{name}.npz")
+        data, _ = load_arrays(smoke.root / data_of(name), name.partition("/")[2])
         fits, record = load_fits(smoke.root / f"{OUT}/fits/{name}.npz")
         assert list(fits) == [cell.model for cell in cells]
         assert record["settings"]["fits"] == {cell.model: cell.fit for cell in cells}
@@ -227,7 +236,7 @@ def test_the_report_is_one_page_with_every_caption(finished):
 
 def test_a_removed_intermediate_file_is_made_again(finished):
     """A corrupt file is to be removed: the next run must not report success without it."""
-    fit, table = min(FITS), f"{OUT}/tables/fig2.parquet"
+    fit, table = min(FITS), f"{OUT}/tables/fig2-printed.parquet"
     for path in (fit, table):
         (finished.root / path).unlink()
     made = {path for job in finished.pending(SMOKE) for path in job.outputs}
@@ -251,7 +260,9 @@ def test_an_edited_model_is_fitted_again_and_no_other(finished):
     mine = fits_of(cells)
     assert len(mine) == len(cells) < len(FITS)
     concerned = studies_with(lambda cell: fits_of([cell]) <= mine)
-    assert {"fig2", "fig3", "fig4", f"fig6{SUFFIX}"} <= concerned < EVERY
+    assert (
+        {"fig2-printed", "fig3-described", "fig4-described", f"fig6{SUFFIX}"} <= concerned < EVERY
+    )
     assert pending(finished) == {"fit": mine, "score": concerned, "figure": concerned}
     # and so it does, as far as the tables
     before = finished.files(f"{OUT}/fits") | finished.files(f"{OUT}/data")
@@ -271,7 +282,7 @@ def test_an_edited_model_is_fitted_again_and_no_other(finished):
         assert same == set(fits) - {"kglo"}
     changed = {p for p, content in finished.files(f"{OUT}/tables").items() if content != tables[p]}
     assert {Path(path).stem for path in changed} == concerned
-    table, _ = load_table(finished.root / OUT / "tables/fig2.parquet")
+    table, _ = load_table(finished.root / OUT / "tables/fig2-printed.parquet")
     assert set(table.loc[table["model"] == "kglo", "lam"]) <= {0.03, 3.0}
 
 
@@ -287,10 +298,9 @@ def drawn_by(*modules):
     return {name for name, figure in figures.items() if figure.partition(".")[0] in modules}
 
 
+CONTROLLED_FITS = fits_of(c for c in PLAN.cells.values() if "custom_kernels" in c.data["make"])
 CONTROLLED = frozenset(
-    f"{OUT}/data/{name}.npz"
-    for name, (cell, *_) in PLAN.datasets.items()
-    if "custom_kernels" in cell.data["make"]
+    f"{Path(path).parent}.npz".replace("/fits/", "/data/") for path in CONTROLLED_FITS
 )
 
 
@@ -311,7 +321,6 @@ INFER = {
     },
     "infer": INFERRED,
 }
-CONTROLLED_FITS = {path.replace("/data/", "/fits/") for path in CONTROLLED}
 
 
 @pytest.mark.parametrize(
@@ -376,19 +385,21 @@ def test_a_new_color_redraws(finished):
 
 def test_new_settings_of_the_data_reach_the_fits(finished):
     finished.replace("conf/data/dependent.yaml", "noise: 0.01", "noise: 0.02")
-    # figure 2 sweeps over the noise, so its cells do not depend on the default
-    touched = {
+    # figure 2 sweeps over the noise, so its cells do not depend on the default; the data of its
+    # levels are in a file with others, though, where a study of the same protocol has any
+    changed = {
         name
         for name, (cell, *_) in PLAN.datasets.items()
         if cell.labels["data"] == "dependent" and "/noise-" not in name
     }
     found = pending(finished)
-    for kind, rule in (("data", "data"), ("fits", "fit")):
-        assert found[rule] == {f"{OUT}/{kind}/{name}.npz" for name in touched}
+    assert found["data"] == set(map(data_of, changed))
+    touched = {name for name in PLAN.datasets if data_of(name) in found["data"]}
+    assert found["fit"] == {f"{OUT}/fits/{name}.npz" for name in touched}
     concerned = studies_with(lambda cell: cell.dataset in touched)
-    assert {"fig3", "fig5", "fig13"} <= concerned
+    assert {"fig2-described", "fig3-described", "fig5-described"} <= concerned
     # data of controls have a noise of their own
-    assert not concerned & ({"fig2", "control_kx"} | REAL)
+    assert not concerned & ({"fig2-printed", "control_kx-described"} | REAL)
     assert found["score"] == concerned
 
 
@@ -411,7 +422,7 @@ def test_a_stand_in_says_so_wherever_it_is_met(smoke):
     for path in (path for path in (smoke.root / OUT).rglob("*") if path.is_file()):
         name = path.relative_to(smoke.root / OUT).as_posix()
         assert SUFFIX in name or not any(word in name for word in words), name
-    synthetic = pd.read_csv(smoke.root / OUT / "figures/fig2.csv")
+    synthetic = pd.read_csv(smoke.root / OUT / "figures/fig2-printed.csv")
     assert "source" not in synthetic
 
 
@@ -489,17 +500,17 @@ def test_a_spoiled_file_fails_before_any_work(finished, tmp_path):
 
 
 def results_of(checkout, out):
-    """Table and drawn numbers of figure 2."""
-    paths = (f"{out}/tables/fig2.parquet", f"{out}/figures/fig2.csv")
+    """Table and drawn numbers of figure 2 under one protocol."""
+    paths = (f"{out}/tables/fig2-printed.parquet", f"{out}/figures/fig2-printed.csv")
     return [(checkout.root / path).read_bytes() for path in paths]
 
 
-FIG2 = ("study=fig2", "run=again", overrides(*SMALL))
+FIG2 = ("study=fig2", "protocol=printed", "run=again", overrides(*SMALL))
 
 
 def test_a_killed_run_goes_on_with_any_number_of_cores(smoke, checkout):
     """Begun on one core, killed and ended on two, figure 2 has the bytes of the smoke run."""
-    plan = make_plan("fig2", SMALL)
+    plan = make_plan("fig2", SMALL, protocol="printed")
 
     def done(*kinds):
         folders = [checkout.root / "results/again" / kind for kind in kinds]
@@ -528,11 +539,11 @@ def test_a_killed_run_goes_on_with_any_number_of_cores(smoke, checkout):
     # the next job takes longer to start than this test to look
     assert 1 <= len(done("fits")) < len(plan.datasets)
     assert 3 <= len(kept) < len(plan.cells)
-    assert not (checkout.root / "results/again/tables/fig2.parquet").exists()
+    assert not (checkout.root / "results/again/tables/fig2-printed.parquet").exists()
 
     # the same command goes on, without any other step
     checkout.snakemake("--cores", "2", "--config", *FIG2)
-    assert len(done("fits")) == len(done("data")) == len(plan.datasets)
+    assert (len(done("fits")), len(done("data"))) == (len(plan.datasets), len(plan.groups))
     # at most the one job that was under way, finished but not yet noted down, runs again
     again = [path for path, stamp in ready.items() if path.stat().st_mtime_ns != stamp]
     assert len(again) <= 1
@@ -548,9 +559,7 @@ def test_a_killed_run_goes_on_with_any_number_of_cores(smoke, checkout):
 
 def test_overrides_leave_the_plain_run_alone(checkout):
     """The plain run (here of one figure) is published; one with overrides is kept apart."""
-    paper = (checkout.root / "conf/study/paper.yaml").read_text()
-    studies = re.search(r"^studies: \[.*?\]$", paper, re.MULTILINE | re.DOTALL)
-    checkout.replace("conf/study/paper.yaml", studies[0], "studies: [fig1]")
+    (checkout.root / "conf/study/paper.yaml").write_text("studies: [fig1]\n")
     checkout.snakemake("--cores", "2")
     plain = checkout.files("results/paper") | checkout.files("figures")
     for kind in ("png", "csv"):
@@ -580,6 +589,9 @@ def test_a_wrong_override_fails_before_any_work(checkout):
     )
     assert all(part in printed for part in ["'replicatse'", "did you mean 'replicates'?"]), printed
     assert not (checkout.root / "results").exists()
+    printed = checkout.snakemake("--cores", "1", "--config", "protocol=describd", fails=True)
+    assert "did you mean 'described'?" in printed
+    assert not (checkout.root / "results").exists()
 
 
 def test_a_misspelt_key_is_not_the_whole_paper(checkout):
@@ -608,13 +620,13 @@ def test_a_failing_model_fails_alone(checkout):
         "study.models.independent=[broken, gl]",
         "study.models.dependent=[gl]",
     )
-    config = ("--config", "study=fig2", "run=broken", overrides(*SMALL, *few))
+    config = ("--config", "study=fig2", "protocol=printed", "run=broken", overrides(*SMALL, *few))
     printed = checkout.snakemake("--cores", "2", *config, fails=True)
     out = checkout.root / "results/broken"
     ready = {path.relative_to(out / "fits").as_posix() for path in (out / "fits").rglob("*.npz")}
-    assert ready == {"sbm-dependent/noise-0.0.npz"}
-    assert not (out / "tables/fig2.parquet").exists()
-    log = (out / "logs/fit/sbm-independent/noise-0.0.log").read_text()
+    assert ready == {"sbm-dependent-printed/noise-0.0.npz"}
+    assert not (out / "tables/fig2-printed.parquet").exists()
+    log = (out / "logs/fit/sbm-independent-printed/noise-0.0.log").read_text()
     assert "Traceback (most recent call last)" in log
     assert 'broken.py", line 3, in fit' in log
     for text in (log, printed):
@@ -629,5 +641,5 @@ def test_a_failing_model_fails_alone(checkout):
     now = stamps(checkout)
     assert {name: now.get(name) for name in kept} == kept
     assert len(now) == 3
-    fits, _ = load_fits(out / "fits/sbm-independent/noise-0.0.npz")
+    fits, _ = load_fits(out / "fits/sbm-independent-printed/noise-0.0.npz")
     assert list(fits) == ["broken", "gl"]
