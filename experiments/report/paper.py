@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CONTROLS", "FIGURES", "FURTHER", "TITLE", "Shown"]
+__all__ = ["CONTROLS", "CURVE", "FIGURES", "FURTHER", "TITLE", "Shown"]
 
 TITLE = "Kernel-based Graph Learning from Smooth Signals: A Functional Viewpoint"
 
@@ -133,6 +133,13 @@ FURTHER = (
     Shown("sushi_graph", "One learned graph of sushi.", ("U1",)),
     Shown("sushi_attributes", "Clusters from the attributes alone.", ("U2",)),
     Shown("sushi_specifications", "Figure 7 under other specifications.", ("U1", "U2")),
+)
+
+#: What the figure of the study of unstated settings shows.
+CURVE = (
+    "Distances of the nearest specification from the printed values and from the sentences, over "
+    "the scale of the signals; the printed values beside runs; prior and posterior weights of "
+    "settings; sentences that the nearest specifications miss."
 )
 
 #: Comparisons that the paper does not make.

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from experiments.claims import ALL, judge, to_table
-from experiments.claims.published import judge_published, published_tables
 from experiments.claims.ledger import from_table
+from experiments.claims.published import judge_published, published_tables
 from experiments.claims.specifications import STUDIES, specifications
 from experiments.io import load_table, save_csv, save_table
 from experiments.registry import PROTOCOLS, STANDIN_SUFFIX, of_protocol, split_protocol
