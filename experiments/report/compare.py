@@ -43,6 +43,13 @@ class Judged:
         return list(dict.fromkeys(one.verdict for one in self.by.values()))
 
     @property
+    def words(self) -> str:
+        """The verdict, or that under each protocol where they differ."""
+        if len(self.verdicts) == 1:
+            return self.verdicts[0].label
+        return ", ".join(f"{one.verdict.label} under {p}" for p, one in self.by.items())
+
+    @property
     def length(self) -> int:
         """The largest number of criteria under a protocol."""
         return max(len(one.criteria) for one in self.by.values())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from experiments.registry import CV, STANDIN, Verdict, family_label
@@ -96,7 +97,7 @@ def _gain(gallery: Gallery) -> Finding | None:
     parts = []
     for studies, over in ((_NOISE, "noise level"), (_MISSING, "missing rate")):
         words = {}
-        for protocol, gains in _by_protocol(gallery, lambda v, s=studies: _gains(v, s)).items():
+        for protocol, gains in _by_protocol(gallery, partial(_gains, studies=studies)).items():
             least = gains.iloc[int(gains["gain"].argmin())]
             where = f"{family_label(least['graph'])} at {least['level']:g}"
             mean = f"{gains['gain'].mean():+.2f}"
@@ -113,7 +114,7 @@ def _side_information(gallery: Gallery) -> Finding | None:
     """Give the retained share of the gain with a K_x as informative as real side information."""
     parts = []
     for files, about in _SIDES.items():
-        shares = _by_protocol(gallery, lambda view, files=files: _retained_share(view, files))
+        shares = _by_protocol(gallery, partial(_retained_share, files=files))
         if shares:
             parts.append(f"With a K_x as informative as {about}: {_each(shares)}.")
     if not parts:
@@ -146,9 +147,11 @@ def _cross_validation(gallery: Gallery) -> Finding | None:
         tuned, oracle = (_gains(view, studies, selected_by=by) for by in (CV, "aps"))
         if tuned is not None and oracle is not None:
             mean = f"{tuned['gain'].mean():+.2f}"
-            gains[protocol] = f"{mean} (oracle-tuned on the same fits: {oracle['gain'].mean():+.2f})"
+            gains[protocol] = (
+                f"{mean} (oracle-tuned on the same fits: {oracle['gain'].mean():+.2f})"
+            )
         if counts := _cv_claims(view, protocol):
-            claims[protocol] = "{0} of {1} (oracle-tuned: {2})".format(*counts)
+            claims[protocol] = "{} of {} (oracle-tuned: {})".format(*counts)
     sentences = []
     if gains:
         sentences.append(f"The APS of KGL-N minus that of GL is {_each(gains)}.")
@@ -166,7 +169,11 @@ def _cv_claims(view: Gallery, protocol: str) -> tuple[int, int, int] | None:
     """Count claims reproduced by cross-validation, all, and oracle-tuned on the same fits."""
     by = {one.claim.id: one for one in view.defaults}
     by |= {one.claim.id: one for one in view.judged if one.specification == "cv_fits_oracle"}
-    asked = [one for one in view.judged if one.protocol == protocol and one.specification == CV and one.criteria]
+    asked = [
+        one
+        for one in view.judged
+        if one.protocol == protocol and one.specification == CV and one.criteria
+    ]
     now, was = (
         sum(one.verdict is Verdict.REPRODUCED for one in some)
         for some in (asked, [by[one.claim.id] for one in asked])
@@ -179,7 +186,7 @@ def _unstated(gallery: Gallery) -> Finding | None:
     if gallery.inference is None:
         return None
     parts = parts_of(gallery.inference)
-    named = parts["named"].set_index("name").to_dict("index")
+    named = {str(row["name"]): row for row in parts["named"].to_dict("records")}
     near = {p: f"{row['distance_printed']:.3f} (P = {row['p_value']:.2g})"
             for p, row in named.items()}  # fmt: skip
     told = {p: f"{row['distance_sentences']:.2f}" for p, row in named.items()}
@@ -190,8 +197,8 @@ def _unstated(gallery: Gallery) -> Finding | None:
         "Details that the paper does not state.",
         f"We judged {len(parts['printed']):,} specifications of them by the twelve printed values "
         f"and {len(parts['sentences']):,} by {len(statement)} sentences. On fresh seeds the mean "
-        f"distance from the printed values is {_each(near)}. That from the sentences, in tolerances "
-        f"(rms), is {_each(told)}. {none} of the sentences {_is(none)} met by no specification.",
+        f"distance from the printed values is {_each(near)}. That from the sentences (rms, in "
+        f"tolerances) is {_each(told)}. {none} of them {_is(none)} met by no specification.",
     )
 
 

@@ -47,7 +47,7 @@ _VALUES = {
 _KINDS = {"printed": "printed values", "sentences": "sentences"}
 #: Rivals that are shown of each kind, and settings that are named of each posterior.
 _RIVALS, _NAMED = 3, 4
-#: A setting is hardly determined if less posterior weight than this lies elsewhere than the prior's.
+#: A setting is hardly determined if less weight than this lies elsewhere than under the prior.
 _HARDLY = 0.1
 #: The printed values reject a specification with a smaller P value.
 _REJECTED = 0.05
@@ -107,8 +107,8 @@ def inference(gallery: Gallery) -> Inference | None:
         unmet=Table(
             ("claim", "sentence", "nearest miss, in tolerances"),
             tuple(
-                (str(one.claim), str(one.text), number(float(one.nearest_miss)))
-                for one in unmet.itertuples()
+                (str(row["claim"]), str(row["text"]), number(float(row["nearest_miss"])))
+                for row in unmet.to_dict("records")
             ),
         ),
         predicted=_predicted(parts["predicted"]),
@@ -213,13 +213,13 @@ def _marginals(marginal: pd.DataFrame, kind: str) -> str:
     best = own.loc[own.groupby("factor", sort=False)["posterior"].idxmax()]
     best = best.assign(gain=best["posterior"] - best["prior"])
     moved = (own["posterior"] - own["prior"]).abs().groupby(own["factor"], sort=False).sum() / 2
-    hardly = [FACTORS.get(str(name), str(name)) for name, by in moved.items() if by < _HARDLY]
+    hardly = [FACTORS[str(name)] for name, by in moved.items() if by < _HARDLY]
     best = best[~best["factor"].isin(moved.index[moved < _HARDLY])]
     first = best.sort_values("gain", ascending=False, kind="stable").head(_NAMED)
     words = [
-        f"{FACTORS.get(r.factor, r.factor)} {value_of(r.factor, r.value)} ({r.posterior:.2f}, "
-        f"prior {r.prior:.2f})"
-        for r in first.itertuples()
+        f"{FACTORS[str(row['factor'])]} {value_of(str(row['factor']), row['value'])}"
+        f" ({row['posterior']:.2f}, prior {row['prior']:.2f})"
+        for row in first.to_dict("records")
     ]
     text = f"Given the {_KINDS[kind]}, the most likely values are {', '.join(words) or 'as before'}"
     return text + (f"; hardly determined: {', '.join(hardly)}." if hardly else ".")
@@ -231,7 +231,9 @@ def _conflict(parts: Mapping[str, pd.DataFrame]) -> str:
     least = float(parts["sentences"]["distance_sentences"].min())
     allowed = front[front["p_value"] >= _REJECTED]
     if allowed.empty:
-        return "No specification on the front between both distances agrees with the printed values."
+        return (
+            "No specification on the front between both distances agrees with the printed values."
+        )
     near = float(allowed["distance_sentences"].min())
     return (
         f"Of the specifications that no other beats in both distances and that the printed values "

@@ -2,8 +2,8 @@
 
 Every file but ``claims.csv`` may be absent: what would be reported from it is then left out. A file
 made from simulated data in place of real ones ends in ``-SIMULATED-STAND-IN``; it is used only
-where there is no other, and :attr:`Gallery.simulated` names it. Files of a synthetic study are named
-by study and protocol; :meth:`Gallery.under` has those of one protocol by study alone.
+where there is no other, and :attr:`Gallery.simulated` names it. Files of a synthetic study are
+named by study and protocol; :meth:`Gallery.under` has those of one protocol by study alone.
 """
 
 from __future__ import annotations
@@ -103,12 +103,9 @@ class Gallery:
 
     def under(self, protocol: str) -> Gallery:
         """Return the files of one protocol, by study alone, and those that have none."""
-        rows = self.claims
-        if "protocol" in rows:
-            rows = rows[rows["protocol"].fillna("").astype(str).isin([protocol, ""])]
         return replace(
             self,
-            claims=rows,
+            claims=self.claims[self.claims["protocol"].isin([protocol, ""])],
             tables=_of(self.tables, protocol),
             pictures=_of(self.pictures, protocol),
             captions=_of(self.captions, protocol),
@@ -164,7 +161,7 @@ def load(found: str | Path | Iterable[str | Path]) -> Gallery:
     if "claims" not in tables:
         raise FileNotFoundError(f"no claims.csv {where}: run the workflow first")
     return Gallery(
-        claims=tables.pop("claims"),
+        claims=_named(tables.pop("claims")),
         tables=tables,
         pictures={
             path.stem.removesuffix(STANDIN_SUFFIX): Picture(path, *_size(path))
@@ -190,6 +187,12 @@ def _of(found: Mapping[str, _Found], protocol: str) -> dict[str, _Found]:
         if split_protocol(name)[1] == protocol
     }
     return plain | own
+
+
+def _named(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return claims whose protocol is a text: an empty cell of a file is read as a number."""
+    known = claims["protocol"] if "protocol" in claims else claims["claim"].map(lambda _: "")
+    return claims.assign(protocol=[one if isinstance(one, str) else "" for one in known])
 
 
 def _place(claim: str) -> tuple[int, int, str]:

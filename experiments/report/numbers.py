@@ -79,7 +79,7 @@ class Numbers:
         raise LookupError(f"{of_protocol(name, protocol)} was not judged")
 
     def count(self, key: str, what: str = "claims") -> int:
-        """Count claims or criteria of synthetic data: ``both``, a protocol, ``neither``, ``all``."""
+        """Count claims or criteria that hold under both, one protocol or neither; or all."""
         own = [one for one in compared(self.gallery) if "" not in one.by]
         found = tally(own, self.gallery.protocols)
         counts = {"claims": found.claims, "criteria": found.criteria}[what]
@@ -110,7 +110,11 @@ class Numbers:
         if own.empty or key not in own:
             raise LookupError(f"inference has no {key} of {protocol}")
         value = own[key].iloc[0]
-        return value_of(key, value) if key in FACTORS else f"{float(value):.{digits}f}"
+        if key in FACTORS:
+            return value_of(key, value)
+        # a small P value is not zero
+        small = 0 < abs(float(value)) < 0.5 * 10**-digits
+        return f"{float(value):.1g}" if small else f"{float(value):.{digits}f}"
 
     def unmet(self) -> list[tuple[str, str, str]]:
         """Return the sentences that no specification meets: claim, text, miss in tolerances."""

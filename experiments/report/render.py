@@ -156,9 +156,7 @@ class Report:
     def cause(self, claim: str) -> str:
         """Return the causes of a claim in a few words; 'not explained' where there is none."""
         found = [one for one in self.explained if one.judged.claim.id == claim]
-        words = {
-            one.cause.short if one.cause else "not explained": one.protocols for one in found
-        }
+        words = {one.cause.short if one.cause else "not explained": one.protocols for one in found}
         if len(words) == 1 and set(found[0].protocols) == set(found[0].judged.by):
             return next(iter(words))
         named = (f"{', '.join(filter(None, of))}: {text}".removeprefix(": ")

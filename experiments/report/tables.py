@@ -256,10 +256,8 @@ def robust(gallery: Gallery) -> Table | None:
 def full_specifications(gallery: Gallery) -> Table | None:
     """Show how many claims have each verdict under each specification and protocol."""
     rows = []
-    known = gallery.claims
-    known = known.assign(protocol=known["protocol"].fillna("") if "protocol" in known else "")
     keys = ["specification", "protocol", "default"]
-    for (name, protocol, default), own in known.groupby(keys, sort=False):
+    for (name, protocol, default), own in gallery.claims.groupby(keys, sort=False):
         about = ", ".join(dict.fromkeys(own["experiment"]))
         about = f"{'the default; ' * bool(default)}{about}"
         counts = _counts(own.drop_duplicates("claim")["verdict"])
