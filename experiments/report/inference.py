@@ -227,7 +227,7 @@ def _marginals(marginal: pd.DataFrame, kind: str) -> str:
 
 def _conflict(parts: Mapping[str, pd.DataFrame]) -> str:
     """Tell how near the sentences a specification comes that the printed values do not reject."""
-    front = parts["front"]
+    front = parts.get("front", parts["named"])
     least = float(parts["sentences"]["distance_sentences"].min())
     allowed = front[front["p_value"] >= _REJECTED]
     if allowed.empty:

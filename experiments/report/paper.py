@@ -121,6 +121,7 @@ FIGURES: dict[int, Shown] = {
 FURTHER = (
     Shown("h1", "The twelve printed values of APS beside ours.", ("H1",)),
     Shown("precision", "The printed values and the precision of the weights.", ("H1",)),
+    Shown("robustness", "What choices of solver, graphs and scoring change."),
     Shown("limits_psi", "psi at both ends.", ("H2", "H3")),
     Shown("limits_lam", "lam at its upper end.", ("H5",)),
     Shown("limits_rho", "rho at its upper end.", ("H6",)),
