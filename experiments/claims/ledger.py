@@ -113,22 +113,27 @@ class Specification:
         What the checks of the claims take; None where there are no real data.
     claims : sequence of Claim
         The claims that it is about.
+    protocol : str
+        The protocol of the synthetic experiments that the evidence is from; empty for real data,
+        for cost, and for tables whose names have none.
     """
 
     id: str
     default: bool
     evidence: Any
     claims: Sequence[Claim]
+    protocol: str = ""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A claim under one specification."""
+    """A claim under one specification and, if it is about synthetic data, one protocol."""
 
     claim: Claim
     specification: str
     default: bool
     criteria: tuple[Criterion, ...]
+    protocol: str = ""
 
     @property
     def held(self) -> int:
@@ -162,14 +167,14 @@ def judge(specifications: Iterable[Specification]) -> list[Judgement]:
             if one.evidence is not None:
                 with suppress(MissingEvidence):
                     criteria = tuple(claim.check(one.evidence))
-            judged.append(Judgement(claim, one.id, one.default, criteria))
+            judged.append(Judgement(claim, one.id, one.default, criteria, one.protocol))
     return judged
 
 
 def to_table(judged: Sequence[Judgement]) -> pd.DataFrame:
-    """Return one row per claim, specification and criterion."""
+    """Return one row per claim, specification, protocol and criterion."""
     pd = import_optional("pandas", "workflow", "the replication")
-    by_default = {one.claim.id: one.verdict for one in judged if one.default}
+    by_default = {(one.claim.id, one.protocol): one.verdict for one in judged if one.default}
     nothing = Criterion("", float("nan"), float("nan"), float("nan"), False)
     return pd.DataFrame(
         {
@@ -179,11 +184,12 @@ def to_table(judged: Sequence[Judgement]) -> pd.DataFrame:
             "statement": one.claim.statement,
             "hard_to_fail": one.claim.hard_to_fail,
             "specification": one.specification,
+            "protocol": one.protocol,
             "default": one.default,
             "verdict": one.verdict.value,
             "held": one.held,
             "criteria": len(one.criteria),
-            "changes": one.verdict != by_default.get(one.claim.id, one.verdict),
+            "changes": one.verdict != by_default.get((one.claim.id, one.protocol), one.verdict),
             "criterion": criterion.text,
             "estimate": criterion.estimate,
             "low": criterion.low,
@@ -201,8 +207,10 @@ def to_table(judged: Sequence[Judgement]) -> pd.DataFrame:
 def from_table(table: pd.DataFrame) -> list[Judgement]:
     """Return the judgements that :func:`to_table` wrote, also after a passage through a file."""
     judged = []
-    for (_, specification, default), rows in table.groupby(
-        ["claim", "specification", "default"], sort=False
+    # tables of earlier versions have no protocol, and an empty cell of a file makes no group
+    table = table.assign(protocol=table["protocol"].map(_text) if "protocol" in table else "")
+    for (_, specification, protocol, default), rows in table.groupby(
+        ["claim", "specification", "protocol", "default"], sort=False
     ):
         first = rows.iloc[0]
         claim = Claim(
@@ -212,7 +220,8 @@ def from_table(table: pd.DataFrame) -> list[Judgement]:
             str(first["statement"]),
             hard_to_fail=_text(first.get("hard_to_fail")),
         )
-        judged.append(Judgement(claim, str(specification), _true(default), _criteria(rows)))
+        criteria = _criteria(rows)
+        judged.append(Judgement(claim, str(specification), _true(default), criteria, str(protocol)))
     return judged
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.claims.ledger import Judgement, judge
-from experiments.claims.specifications import FACTS, STUDIES, specifications
+from experiments.claims.specifications import FACTS, STUDIES, protocols_of, specifications
 from experiments.io import load_table
-from experiments.registry import STANDIN_SUFFIX
+from experiments.registry import STANDIN_SUFFIX, of_protocol, split_protocol
 from kgl._optional import import_optional
 
 if TYPE_CHECKING:
@@ -18,21 +18,27 @@ __all__ = ["judge_published", "published_tables"]
 
 
 def published_tables(directory: str | Path) -> dict[str, pd.DataFrame | None]:
-    """Return the tables that claims are judged by, by study; None where data are simulated.
+    """Return the tables that claims are judged by; None where data are simulated.
+
+    They are named by study and protocol (:func:`experiments.registry.of_protocol`).
 
     Parameters
     ----------
     directory : path
-        With a ``.parquet`` file per study, and ``facts.csv``; studies without a file are left out.
+        With a ``.parquet`` file per study and protocol, and ``facts.csv``; studies without a file
+        are left out.
     """
     read_csv = import_optional("pandas", "workflow", "the replication").read_csv
     found: dict[str, pd.DataFrame | None] = {}
-    for study in STUDIES:
-        path = Path(directory) / f"{study}.parquet"
-        if path.exists():
-            found[study] = load_table(path)[0]
-        elif path.with_stem(study + STANDIN_SUFFIX).exists():
-            found[study] = None
+    files = {path.stem: path for path in sorted(Path(directory).glob("*.parquet"))}
+    of_claims = [name for name in files if split_protocol(name)[0] in STUDIES]
+    for protocol in protocols_of(of_claims):
+        for study in STUDIES:
+            name = of_protocol(study, protocol)
+            if name in files:
+                found[name] = load_table(files[name])[0]
+            elif name + STANDIN_SUFFIX in files:
+                found[name] = None
     for path in (Path(directory) / f"{FACTS}{mark}.csv" for mark in ("", STANDIN_SUFFIX)):
         if path.exists():
             facts = read_csv(path)

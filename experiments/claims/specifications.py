@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from experiments.claims.algorithm import ALGORITHM, FIGURES
@@ -14,13 +15,13 @@ from experiments.claims.missing import COMPLETION, MISSING
 from experiments.claims.noise import NOISE
 from experiments.claims.real import SUSHI, SWISS
 from experiments.claims.sizes import SIZES
-from experiments.registry import CV, name_of
+from experiments.registry import CV, PROTOCOLS, name_of, split_protocol
 from kgl._optional import import_optional
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FACTS", "STUDIES", "label_of", "scores", "specifications"]
+__all__ = ["FACTS", "STUDIES", "label_of", "protocols_of", "scores", "specifications"]
 
 #: Claims about synthetic data: the studies of their figures, the study tuned by cross-validation,
 #: and the columns that identify a run besides the replicate.
@@ -47,7 +48,8 @@ _POINTS = {
 _RANKED = ("H1", "H3", "H7")
 _REAL = ("fig6", "swiss_specifications", "swiss_cut", "fig7", "sushi_specifications")
 
-#: Studies whose tables the claims read; names of the tables of facts on real data begin with FACTS.
+#: Studies whose tables the claims read, without the protocol that may end the name of a table;
+#: names of the tables of facts on real data begin with FACTS.
 FACTS = "facts"
 STUDIES = tuple(
     dict.fromkeys(
@@ -119,16 +121,44 @@ def scores(
     return rows[columns].reset_index(drop=True)
 
 
+def protocols_of(names: Iterable[str]) -> list[str]:
+    """Return the protocols of tables or studies, those of the registry first.
+
+    What no protocol bears on is under the empty one, which comes last.
+
+    Examples
+    --------
+    >>> protocols_of(["fig2-described", "fig6", "fig2-paper", "fig2-printed", "facts-swiss"])
+    ['printed', 'described', 'paper', '']
+    """
+    found = {
+        "" if name.startswith(f"{FACTS}-") else split_protocol(name)[1]: None for name in names
+    }
+    known = [name for name in PROTOCOLS if name in found]
+    others = [name for name in found if name and name not in PROTOCOLS]
+    return [*known, *others, *([""] if "" in found else [])]
+
+
 def specifications(tables: Tables) -> Iterator[Specification]:
     """Yield the evidence on the claims that the tables are about, under each specification.
+
+    The specifications of every protocol come first, then those of real data.
 
     Parameters
     ----------
     tables : dict
-        By study, and ``facts-swiss``, ``facts-sushi``; None where simulated data replace real ones.
+        By study and protocol (:func:`experiments.registry.of_protocol`), and ``facts-swiss``,
+        ``facts-sushi``; None where simulated data replace real ones.
     """
-    yield from _synthetic(tables)
-    yield from _points(tables)
+    for protocol in protocols_of(tables):
+        own = {
+            study: table
+            for name, table in tables.items()
+            for study, of in [split_protocol(name)]
+            if of == protocol and study in STUDIES
+        }
+        for one in (*_synthetic(own), *_points(own)):
+            yield replace(one, protocol=protocol)
     yield from _real(tables)
 
 

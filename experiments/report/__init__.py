@@ -1,8 +1,9 @@
 """The report on the replication, made from published files alone, in Markdown and as a page.
 
-``load`` reads a directory, ``tables``, ``explain`` and ``findings`` compute what is shown, and
-``render`` gathers it and fills two templates. The same files give the same bytes, so a test can
-compare the tracked renderings with fresh ones.
+``load`` reads a directory; ``compare`` puts the verdicts under two protocols side by side;
+``tables``, ``explain``, ``findings``, ``inference`` and ``protocols`` compute what is shown, and
+``render`` gathers it and fills the templates. The same files give the same bytes, so a test can
+compare the tracked renderings with fresh ones. ``numbers`` looks up those of docs/findings.md.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from experiments.io import atomic
 from experiments.report.explain import differences
 from experiments.report.load import Gallery, load
-from experiments.report.render import block, gather, markdown, page, replace_block
+from experiments.report.render import block, gather, markdown, page, paper_text, replace_block
 from kgl._optional import import_optional
 
 __all__ = ["Gallery", "differences", "load", "write_report"]
@@ -28,6 +29,7 @@ def write_report(
     html: str | Path | None = None,
     *,
     readme: str | Path | None = None,
+    findings: str | Path | None = None,
     committed: str | None = None,
     strict: bool = False,
     log: Callable[[str], None] = lambda _: None,
@@ -42,10 +44,13 @@ def write_report(
         Of the Markdown, and of the page.
     readme : path, optional
         File whose generated part, between its two markers, is replaced.
+    findings : path, optional
+        Of docs/findings.md; left as it is, with a line on the screen, if a table that it needs is
+        not there.
     committed : str, optional
         A tracked ``claims.csv`` to compare with.
     strict : bool
-        Whether a claim that is not reproduced and has no cause is an error.
+        Whether a cause whose evidence is in no table is an error.
     log : callable
         Takes lines about what was done.
     """
@@ -58,6 +63,13 @@ def write_report(
         contents[html] = page(report)
     if readme is not None:
         contents[readme] = replace_block(Path(readme).read_text(encoding="utf-8"), block(report))
+    if findings is not None:
+        try:
+            contents[findings] = paper_text(gallery)
+        except LookupError as error:
+            line = f"{findings} was not written: {error.args[0]}"
+            print(line, file=sys.stderr)
+            log(line)
     for path, content in contents.items():
         with atomic(path) as part:
             part.write_text(content, encoding="utf-8", newline="\n")

@@ -1,6 +1,7 @@
-"""Render REPLICATION.md and the findings of README.md again, from published files, without a run.
+"""Render REPLICATION.md, docs/findings.md and the findings of README.md again, without a run.
 
-``python -m experiments.report figures`` does; ``--page PATH`` also writes the report page.
+``python -m experiments.report figures`` does, from published files; ``--page PATH`` also writes the
+report page.
 """
 
 import argparse
@@ -18,5 +19,12 @@ tracked = Path(given.figures).resolve() == ROOT / "figures"
 if not tracked and given.text is None:
     parser.error(f"{given.figures} is not figures/: name the text to write with --text")
 text = given.text or ROOT / "REPLICATION.md"
-readme = ROOT / "README.md" if tracked and given.text is None else None
-write_report(given.figures, text, given.page, readme=readme, log=print)
+own = tracked and given.text is None
+write_report(
+    given.figures,
+    text,
+    given.page,
+    readme=ROOT / "README.md" if own else None,
+    findings=ROOT / "docs/findings.md" if own else None,
+    log=print,
+)

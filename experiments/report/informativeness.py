@@ -104,18 +104,23 @@ def _read_off(
 
 def table(gallery: Gallery) -> Table | None:
     """Show what is retained, a row per data set and kind of data, a column per family."""
-    found = {(one.files, one.data, one.graph): one for one in retained(gallery)}
+    found = {
+        (one.files, one.data, protocol, one.graph): one
+        for protocol, view in gallery.views.items()
+        for one in retained(view)
+    }
     if not found:
         return None
-    families = list(dict.fromkeys(graph for _, _, graph in found))
+    families = list(dict.fromkeys(key[-1] for key in found))
     rows = []
-    for files, data in dict.fromkeys((files, data) for files, data, _ in found):
-        mine = [found.get((files, data, graph)) for graph in families]
+    for files, data, protocol in dict.fromkeys(key[:-1] for key in found):
+        mine = [found.get((files, data, protocol, graph)) for graph in families]
         informed = next(one.informativeness for one in mine if one is not None)
         cells = [
             "" if one is None else f"{_percent(one.share)}; {span(*one.over_best)}" for one in mine
         ]
-        rows.append((SETS[files], f"{informed:.2f}", label(data), *cells))
+        of = f"{label(data)}, {protocol}" if protocol else label(data)
+        rows.append((SETS[files], f"{informed:.2f}", of, *cells))
     note = (
         "Informativeness: how far the APS of K_x alone is on the way from chance to 1. Cells: the "
         "retained share of the gain of KGL-N over GL in APS with a K_x of that informativeness; by "

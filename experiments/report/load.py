@@ -2,21 +2,23 @@
 
 Every file but ``claims.csv`` may be absent: what would be reported from it is then left out. A file
 made from simulated data in place of real ones ends in ``-SIMULATED-STAND-IN``; it is used only
-where there is no other, and :attr:`Gallery.simulated` names it.
+where there is no other, and :attr:`Gallery.simulated` names it. Files of a synthetic study are
+named by study and protocol; :meth:`Gallery.under` has those of one protocol by study alone.
 """
 
 from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from experiments.claims import Judgement, from_table
-from experiments.registry import STANDIN_SUFFIX
+from experiments.io import load_table
+from experiments.registry import PROTOCOLS, STANDIN_SUFFIX, split_protocol
 from kgl._optional import import_optional
 
 if TYPE_CHECKING:
@@ -28,6 +30,10 @@ __all__ = ["Gallery", "Picture", "load"]
 _ORDER = "NMYSHAWU"
 #: Columns of the table of the jobs; a study about cost may have a table of the same name.
 _COST = {"job", "minutes_in_all"}
+#: The study of unstated settings, and its small twin; of these alone the whole table is read.
+_INFERENCE = ("inference.parquet", "inference_tiny.parquet")
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,8 @@ class Gallery:
         What made the tables; the machine and the time. Empty where unknown.
     simulated : tuple of str
         Names of what was made from simulated data in place of real ones.
+    inference : DataFrame or None
+        The table of the study of unstated settings.
     """
 
     claims: pd.DataFrame
@@ -66,6 +74,7 @@ class Gallery:
     provenance: dict[str, Any] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
     simulated: tuple[str, ...] = ()
+    inference: pd.DataFrame | None = None
 
     @cached_property
     def judged(self) -> list[Judgement]:
@@ -76,6 +85,31 @@ class Gallery:
     def defaults(self) -> list[Judgement]:
         """The claims under the default specification, in the order of the paper."""
         return sorted((one for one in self.judged if one.default), key=lambda j: _place(j.claim.id))
+
+    @cached_property
+    def protocols(self) -> list[str]:
+        """The protocols under which claims were judged, those of the registry first.
+
+        The report compares two; those of further ones are in ``claims.csv`` alone.
+        """
+        found = dict.fromkeys(one.protocol for one in self.judged if one.protocol)
+        known = [name for name in PROTOCOLS if name in found]
+        return (known + [name for name in found if name not in PROTOCOLS])[:2]
+
+    @cached_property
+    def views(self) -> dict[str, Gallery]:
+        """What there is under each protocol; everything, under '', where there is none."""
+        return {name: self.under(name) for name in self.protocols} or {"": self}
+
+    def under(self, protocol: str) -> Gallery:
+        """Return the files of one protocol, by study alone, and those that have none."""
+        return replace(
+            self,
+            claims=self.claims[self.claims["protocol"].isin([protocol, ""])],
+            tables=_of(self.tables, protocol),
+            pictures=_of(self.pictures, protocol),
+            captions=_of(self.captions, protocol),
+        )
 
     def table(self, name: str, *columns: str) -> pd.DataFrame | None:
         """Return a table that has these columns, or None."""
@@ -127,7 +161,7 @@ def load(found: str | Path | Iterable[str | Path]) -> Gallery:
     if "claims" not in tables:
         raise FileNotFoundError(f"no claims.csv {where}: run the workflow first")
     return Gallery(
-        claims=tables.pop("claims"),
+        claims=_named(tables.pop("claims")),
         tables=tables,
         pictures={
             path.stem.removesuffix(STANDIN_SUFFIX): Picture(path, *_size(path))
@@ -135,12 +169,30 @@ def load(found: str | Path | Iterable[str | Path]) -> Gallery:
             if path.suffix == ".png"
         },
         simulated=tuple(simulated),
+        inference=next((load_table(files[n])[0] for n in _INFERENCE if n in files), None),
         **{
             name: json.loads(path.read_text(encoding="utf-8"))
             for name in ("captions", "provenance", "run")
             if (path := files.get(f"{name}.json"))
         },
     )
+
+
+def _of(found: Mapping[str, _Found], protocol: str) -> dict[str, _Found]:
+    """Return what is named by study and one protocol, by study; what has no protocol stays."""
+    plain = {name: one for name, one in found.items() if not split_protocol(name)[1]}
+    own = {
+        split_protocol(name)[0]: one
+        for name, one in found.items()
+        if split_protocol(name)[1] == protocol
+    }
+    return plain | own
+
+
+def _named(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return claims whose protocol is a text: an empty cell of a file is read as a number."""
+    known = claims["protocol"] if "protocol" in claims else claims["claim"].map(lambda _: "")
+    return claims.assign(protocol=[one if isinstance(one, str) else "" for one in known])
 
 
 def _place(claim: str) -> tuple[int, int, str]:
@@ -153,7 +205,7 @@ def _files(found: Iterable[Path]) -> tuple[dict[str, Path], list[str]]:
     """Return files by name without the mark of simulated data, and the studies that have it."""
     files: dict[str, Path] = {}
     for path in sorted(found):
-        if path.suffix in (".csv", ".png", ".json"):
+        if path.suffix in (".csv", ".png", ".json") or path.name in _INFERENCE:
             name = path.stem.removesuffix(STANDIN_SUFFIX) + path.suffix
             if name not in files or not path.stem.endswith(STANDIN_SUFFIX):
                 files[name] = path

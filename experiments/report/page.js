@@ -5,15 +5,17 @@
   const form = document.getElementById("filters");
   const shown = document.getElementById("shown");
   const rows = [...document.querySelectorAll("table.claims-table tbody tr")];
-  const names = ["experiment", "verdict", "q"];
+  // the third is there only if claims were judged under two protocols
+  const names = ["experiment", "verdict", "under", "q"].filter((name) => form.elements[name]);
   const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
 
   const fits = (row) => {
-    const { experiment, verdict, q } = form.elements;
+    const { experiment, verdict, under, q } = form.elements;
     const words = q.value.toLowerCase().split(/\s+/).filter(Boolean);
     return (
       (!experiment.value || row.dataset.experiment === experiment.value) &&
-      (!verdict.value || row.dataset.verdict === verdict.value) &&
+      (!verdict.value || row.dataset.verdict.split(" ").includes(verdict.value)) &&
+      (!under || !under.value || row.dataset.under === under.value) &&
       words.every((word) => texts.get(row).includes(word))
     );
   };

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CONTROLS", "FIGURES", "FURTHER", "TITLE", "Shown"]
+__all__ = ["CONTROLS", "CURVE", "FIGURES", "FURTHER", "TITLE", "Shown"]
 
 TITLE = "Kernel-based Graph Learning from Smooth Signals: A Functional Viewpoint"
 
@@ -121,6 +121,7 @@ FIGURES: dict[int, Shown] = {
 FURTHER = (
     Shown("h1", "The twelve printed values of APS beside ours.", ("H1",)),
     Shown("precision", "The printed values and the precision of the weights.", ("H1",)),
+    Shown("robustness", "What choices of solver, graphs and scoring change."),
     Shown("limits_psi", "psi at both ends.", ("H2", "H3")),
     Shown("limits_lam", "lam at its upper end.", ("H5",)),
     Shown("limits_rho", "rho at its upper end.", ("H6",)),
@@ -133,6 +134,13 @@ FURTHER = (
     Shown("sushi_graph", "One learned graph of sushi.", ("U1",)),
     Shown("sushi_attributes", "Clusters from the attributes alone.", ("U2",)),
     Shown("sushi_specifications", "Figure 7 under other specifications.", ("U1", "U2")),
+)
+
+#: What the figure of the study of unstated settings shows.
+CURVE = (
+    "Distances of the nearest specification from the printed values and from the sentences, over "
+    "the scale of the signals; the printed values beside runs; prior and posterior weights of "
+    "settings; sentences that the nearest specifications miss."
 )
 
 #: Comparisons that the paper does not make.

@@ -4,42 +4,64 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.claims import Criterion, Judgement
 from experiments.claims.causes import CAUSES, Cause
 from experiments.claims.changes import CHANGES
-from experiments.claims.specifications import label_of
-from experiments.registry import STANDIN, Verdict
+from experiments.registry import PROTOCOLS, STANDIN, Verdict, of_protocol
 from experiments.report import informativeness, tables
-from experiments.report.explain import Explained, explain, outcomes
-from experiments.report.findings import Finding, default_specification, findings, notice
+from experiments.report.compare import (
+    BOTH,
+    NEITHER,
+    NOT_COMPARED,
+    Judged,
+    Tally,
+    compared,
+    tally,
+    under_label,
+)
+from experiments.report.explain import Explained, changed, explain
+from experiments.report.findings import Finding, findings, notice
+from experiments.report.inference import Inference, inference
 from experiments.report.load import Gallery, Picture
-from experiments.report.paper import CONTROLS, FIGURES, FURTHER, TITLE, Shown
+from experiments.report.numbers import Numbers
+from experiments.report.paper import CONTROLS, CURVE, FIGURES, FURTHER, TITLE, Shown
+from experiments.report.protocols import described
 from experiments.report.tables import Table, number, span
 from kgl._optional import import_optional
 
-__all__ = ["Report", "block", "gather", "markdown", "page", "replace_block"]
+__all__ = ["Report", "block", "gather", "markdown", "page", "paper_text", "replace_block"]
 
 _HERE = Path(__file__).resolve().parent
 #: Ends of the part of README.md that is generated.
 START, END = "<!-- findings:start -->", "<!-- findings:end -->"
 
+#: The look of what is reproduced under both protocols or neither; that of verdicts.
+_SHADES = {BOTH: "reproduced", NEITHER: "not-reproduced", NOT_COMPARED: "not-evaluated"}
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A picture of a study, under one protocol or under none."""
+
+    protocol: str
+    picture: Picture
+    caption: str
+
 
 @dataclass(frozen=True)
 class Panel:
-    """A figure, what the paper states about it, and the verdicts on that."""
+    """A figure under each protocol, what the paper states about it, and the verdicts on that."""
 
     study: str
     heading: str
     text: str
-    caption: str
-    claims: tuple[Judgement, ...]
-    picture: Picture | None
-    table: Table | None
+    claims: tuple[Judged, ...]
+    shots: tuple[Shot, ...]
+    tables: tuple[tuple[str, Table], ...]
     simulated: bool
 
 
@@ -48,22 +70,22 @@ class Report:
     """What is shown, in the order in which it is shown; an empty or None part is left out."""
 
     notice: str
+    protocols: list[str]
     findings: list[Finding]
-    claims: list[Judgement]
-    counts: dict[Verdict, int]
+    claims: list[Judged]
     changes: Table
     explained: list[Explained]
-    changed: list[tuple[Judgement, str]]
-    default: str
+    changed: list[tuple[Judged, str]]
+    described: list[tuple[str, str]]
     printed: Table | None
     printed_values: Table | None
+    inference: Inference | None
+    robust: Table | None
     figures: list[Panel]
     further: list[Panel]
     controls: list[Panel]
     curve: Panel | None
     full: Table | None
-    small: Table | None
-    matrix: Table | None
     informativeness: Table | None
     settings: Table | None
     versions: Table | None
@@ -71,39 +93,82 @@ class Report:
     costs: Table | None
 
     @property
-    def experiments(self) -> dict[str, dict[Verdict, int]]:
-        """Counts of verdicts by experiment, in the order of the claims."""
-        found: dict[str, dict[Verdict, int]] = {}
-        for one in self.claims:
-            found.setdefault(one.claim.experiment, dict.fromkeys(Verdict, 0))[one.verdict] += 1
-        return found
+    def compared(self) -> list[Judged]:
+        """The claims that were judged under two protocols; none where there is only one."""
+        return [one for one in self.claims if len(one.by) > 1]
 
     @property
-    def hard_to_fail(self) -> list[Judgement]:
-        """The claims that could hardly fail."""
-        return [one for one in self.claims if one.claim.hard_to_fail]
+    def others(self) -> list[Judged]:
+        """The claims that were judged once: on real data and on cost, or under one protocol."""
+        return [one for one in self.claims if len(one.by) == 1]
 
-    def held(self, experiment: str | None = None) -> str:
-        """How many criteria hold of all, of one experiment or of all."""
-        some = [one for one in self.claims if experiment in (None, one.claim.experiment)]
-        return f"{sum(one.held for one in some)} of {sum(len(one.criteria) for one in some)}"
+    @property
+    def counts(self) -> Tally:
+        """Claims and criteria by the protocols under which they hold."""
+        return tally(self.compared, self.protocols)
+
+    def by_experiment(self, some: Sequence[Judged]) -> dict[str, list[Judged]]:
+        """Return claims by experiment, in the order of the claims."""
+        found: dict[str, list[Judged]] = {}
+        for one in some:
+            found.setdefault(one.claim.experiment, []).append(one)
+        return found
+
+    def tally(self, some: Sequence[Judged]) -> Tally:
+        """Count claims and criteria, with the columns of :attr:`counts`."""
+        own = tally(some, self.protocols)
+        claims, criteria = (
+            {key: found.get(key, 0) for key in self.counts.claims}
+            for found in (own.claims, own.criteria)
+        )
+        return Tally(claims, criteria)
+
+    def verdicts(self, some: Sequence[Judged]) -> dict[Verdict, int]:
+        """Count the verdicts on claims that were judged once."""
+        found = [verdict for one in some for verdict in one.verdicts]
+        return {verdict: found.count(verdict) for verdict in Verdict}
+
+    def held(self, some: Sequence[Judged]) -> str:
+        """How many criteria hold of all, of claims that were judged once."""
+        made = [one for judged in some for one in judged.by.values()]
+        return f"{sum(one.held for one in made)} of {sum(len(one.criteria) for one in made)}"
 
     @property
     def shown(self) -> list[Verdict]:
         """The verdicts that occur."""
-        return [verdict for verdict, count in self.counts.items() if count]
+        found = {verdict for one in self.claims for verdict in one.verdicts}
+        return [verdict for verdict in Verdict if verdict in found]
+
+    @property
+    def hard_to_fail(self) -> list[Judged]:
+        """The claims that could hardly fail."""
+        return [one for one in self.claims if one.claim.hard_to_fail]
+
+    @property
+    def unexplained(self) -> list[Explained]:
+        """The claims that are not reproduced and have no cause."""
+        return [one for one in self.explained if one.cause is None]
 
     def finding(self, key: str) -> Finding | None:
         """Return a finding by its id."""
         return next((one for one in self.findings if one.id == key), None)
 
-    def cause(self, claim: str) -> Cause | None:
-        """Return the cause of a claim that is not reproduced."""
-        return next((one.cause for one in self.explained if one.judgement.claim.id == claim), None)
+    def cause(self, claim: str) -> str:
+        """Return the causes of a claim in a few words; 'not explained' where there is none."""
+        found = [one for one in self.explained if one.judged.claim.id == claim]
+        words = {one.cause.short if one.cause else "not explained": one.protocols for one in found}
+        if len(words) == 1 and set(found[0].protocols) == set(found[0].judged.by):
+            return next(iter(words))
+        named = (f"{', '.join(filter(None, of))}: {text}".removeprefix(": ")
+                 for text, of in words.items())  # fmt: skip
+        return "; ".join(named)
 
 
 def gather(
-    gallery: Gallery, causes: Mapping[str, Cause] | None = None, *, strict: bool = False
+    gallery: Gallery,
+    causes: Mapping[str, Sequence[Cause]] | None = None,
+    *,
+    strict: bool = False,
 ) -> Report:
     """Compute all that is shown from the files of a directory.
 
@@ -114,29 +179,27 @@ def gather(
     causes : dict, optional
         By claim; those of :mod:`experiments.claims.causes` by default.
     strict : bool
-        Whether a claim that is not reproduced and has no cause is an error.
+        Whether a cause whose evidence is in no table is an error.
     """
-    claims = gallery.defaults
-    verdicts = [one.verdict for one in claims]
-    curve = _panels(gallery, [("", Shown("specifications", "Verdicts by specification."))])
+    curve = _panels(gallery, [("", Shown(name, CURVE)) for name in ("inference", "inference_tiny")])
     return Report(
         notice=notice(gallery),
+        protocols=gallery.protocols,
         findings=findings(gallery),
-        claims=claims,
-        counts={verdict: verdicts.count(verdict) for verdict in Verdict},
+        claims=compared(gallery),
         changes=tables.changes(CHANGES),
         explained=explain(gallery, CAUSES if causes is None else causes, strict=strict),
-        changed=_changed(gallery),
-        default=default_specification(gallery),
+        changed=changed(gallery),
+        described=described(gallery),
         printed=tables.printed(gallery),
         printed_values=tables.printed_values(gallery),
+        inference=inference(gallery),
+        robust=tables.robust(gallery),
         figures=_panels(gallery, ((f"Figure {n}: ", one) for n, one in FIGURES.items())),
         further=_panels(gallery, (("", one) for one in FURTHER)),
         controls=_panels(gallery, (("", one) for one in CONTROLS), tabled=True),
         curve=curve[0] if curve else None,
         full=tables.full_specifications(gallery),
-        small=tables.small_specifications(gallery),
-        matrix=tables.matrix(gallery),
         informativeness=informativeness.table(gallery),
         settings=tables.settings(gallery),
         versions=tables.versions(gallery),
@@ -148,48 +211,40 @@ def gather(
 def _panels(
     gallery: Gallery, shown: Iterable[tuple[str, Shown]], *, tabled: bool = False
 ) -> list[Panel]:
-    known = {one.claim.id: one for one in gallery.defaults}
+    known = {one.claim.id: one for one in compared(gallery)}
     found = []
     for prefix, one in shown:
-        frame = gallery.tables.get(one.study) if tabled else None
-        table = None if frame is None or frame.empty else tables.compact(frame)
-        picture = gallery.pictures.get(one.study)
-        if picture is None and table is None:
-            continue
-        found.append(
-            Panel(
-                study=one.study,
-                heading=f"{prefix}{gallery.title(one.study)}",
-                text=one.text,
-                caption=gallery.caption(one.study),
-                claims=tuple(known[name] for name in one.claims if name in known),
-                picture=picture,
-                table=table,
-                simulated=one.study in gallery.simulated,
+        shots, numbers = [], []
+        title = ""
+        # a study without a protocol is the same in all views, and shown once
+        for protocol, view in _views(gallery, one.study).items():
+            title = title or view.title(one.study)
+            frame = view.tables.get(one.study) if tabled else None
+            if frame is not None and not frame.empty:
+                numbers.append((protocol, tables.compact(frame)))
+            if one.study in view.pictures:
+                shots.append(Shot(protocol, view.pictures[one.study], view.caption(one.study)))
+        if shots or numbers:
+            claims = tuple(known[name] for name in one.claims if name in known)
+            found.append(
+                Panel(
+                    study=one.study,
+                    heading=f"{prefix}{title}",
+                    text=one.text,
+                    claims=claims,
+                    shots=tuple(shots),
+                    tables=tuple(numbers),
+                    simulated=one.study in gallery.simulated,
+                )
             )
-        )
     return found
 
 
-def _changed(gallery: Gallery) -> list[tuple[Judgement, str]]:
-    """Return the claims whose verdict depends on a specification, and how.
-
-    Specifications at reduced size and those of the full run are listed apart: their ids may differ
-    by a hyphen alone.
-    """
-    found = []
-    for one in gallery.defaults:
-        by: dict[str, list[str]] = {}
-        for name, outcome in outcomes(gallery, one).items():
-            if outcome.changes_verdict:
-                base = outcome.base_verdict
-                size = "at reduced size" if outcome.small else "in the full run"
-                there = f" (default there: {base.label})" * (base is not one.verdict)
-                by.setdefault(f"{outcome.verdict.label} {size}{there}", []).append(name)
-        if by:
-            words = (f"{verdict}: {', '.join(names)}" for verdict, names in by.items())
-            found.append((one, "; ".join(words)))
-    return found
+def _views(gallery: Gallery, study: str) -> dict[str, Gallery]:
+    """Return the protocols that a study has files of; all of it under '' where it has none."""
+    names = {*gallery.tables, *gallery.pictures}
+    found = {p: v for p, v in gallery.views.items() if of_protocol(study, p) in names}
+    return found or {"": gallery}
 
 
 def markdown(report: Report) -> str:
@@ -200,6 +255,17 @@ def markdown(report: Report) -> str:
 def block(report: Report) -> str:
     """Return the part of README.md that is generated."""
     return str(_template("report.md.jinja", escape=False).render(report=report, readme=True))
+
+
+def paper_text(gallery: Gallery) -> str:
+    """Return docs/findings.md, in which every number is looked up in the tables.
+
+    Raises
+    ------
+    LookupError
+        If a number that the text needs is in no table.
+    """
+    return str(_template("findings.md.jinja", escape=False, **Numbers(gallery).helpers).render())
 
 
 def replace_block(text: str, new: str) -> str:
@@ -233,7 +299,7 @@ def page(report: Report) -> str:
 _INLINE = ("page.css", "page.js")
 
 
-def _template(name: str, *, escape: bool) -> Any:
+def _template(name: str, *, escape: bool, **helpers: Any) -> Any:
     jinja2 = import_optional("jinja2", "workflow", "the report")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE),
@@ -245,16 +311,11 @@ def _template(name: str, *, escape: bool) -> Any:
     )
     environment.filters |= {"md": _md, "slug": lambda verdict: verdict.replace("_", "-")}
     environment.globals |= {
-        "Verdict": Verdict, "key_criterion": _key_criterion, "label_of": label_of, "paper": TITLE,
-        "number": number, "source": _source, "span": span, "standin": STANDIN,
+        "BOTH": BOTH, "NEITHER": NEITHER, "PROTOCOLS": PROTOCOLS, "Verdict": Verdict,
+        "number": number, "paper": TITLE, "source": _source, "span": span, "standin": STANDIN,
+        "under_label": under_label, "of_protocol": of_protocol, "shades": _SHADES, **helpers,
     }  # fmt: skip
     return environment.get_template(name)
-
-
-def _key_criterion(one: Judgement) -> Criterion | None:
-    """Return the first criterion that fails, or the first of all."""
-    failed = (criterion for criterion in one.criteria if not criterion.holds)
-    return next(failed, one.criteria[0] if one.criteria else None)
 
 
 def _md(text: str) -> str:

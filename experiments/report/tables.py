@@ -11,7 +11,7 @@ import numpy as np
 
 from experiments.claims.changes import Change
 from experiments.claims.specifications import label_of
-from experiments.registry import Verdict, name_of
+from experiments.registry import Verdict, name_of, split_protocol
 from experiments.report.load import Gallery
 
 if TYPE_CHECKING:
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Table", "changes", "compact", "costs", "duration", "full_specifications", "label", "machine",
-    "matrix", "number", "printed", "printed_values", "settings", "small_specifications", "span",
-    "versions",
+    "number", "printed", "printed_values", "robust", "settings", "span", "versions",
 ]  # fmt: skip
 
 #: Columns, where people read; models, families, metrics and kinds of data are looked up.
@@ -177,41 +176,49 @@ def _plain(frame: pd.DataFrame) -> Table:
 
 
 def printed(gallery: Gallery) -> Table | None:
-    """Show how near the default specification is to the printed values, by kind of data."""
-    h1 = gallery.table("h1", "paper", "mean", "data", "inside")
-    if h1 is None:
-        return None
+    """Show how near the printed values are under each protocol, by kind of data."""
     rows = []
-    for kind, part in h1.groupby("data", sort=False):
-        off = (part["mean"] - part["paper"]).abs()
-        inside = f"{int(part['inside'].sum())} of {len(part)}"
-        rows.append((label(kind), inside, number(float(off.mean())), number(float(off.max()))))
+    for protocol, view in gallery.views.items():
+        h1 = view.table("h1", "paper", "mean", "data", "inside")
+        for kind, part in h1.groupby("data", sort=False) if h1 is not None else ():
+            off = (part["mean"] - part["paper"]).abs()
+            inside = f"{int(part['inside'].sum())} of {len(part)}"
+            near = (number(float(off.mean())), number(float(off.max())))
+            rows.append((protocol, label(kind), inside, *near))
     header = (
+        "protocol",
         "data",
         "printed values between our 5th and 95th percentile",
         "mean distance",
         "largest distance",
     )
-    return Table(header, tuple(rows))
+    return _without_protocol(Table(header, tuple(rows)), gallery) if rows else None
+
+
+def _without_protocol(table: Table, gallery: Gallery) -> Table:
+    """Drop the first column where there is no protocol to name."""
+    if gallery.protocols:
+        return table
+    return Table(table.header[1:], tuple(row[1:] for row in table.rows), table.note)
 
 
 def printed_values(gallery: Gallery) -> Table | None:
     """Show each printed value beside ours."""
-    h1 = gallery.table("h1", "paper", "mean", "p05", "p95", "data", "graph", "psi")
-    if h1 is None:
-        return None
-    kinds = list(dict.fromkeys(h1["data"]))
-    rows = []
-    for (graph, psi), part in h1.groupby(["graph", "psi"], sort=False):
-        ours = {r["data"]: span(r["mean"], r["p05"], r["p95"]) for _, r in part.iterrows()}
-        paper = f"{part['paper'].iloc[0]:g}"
-        rows.append((label(graph), f"{psi:g}", paper, *(ours.get(kind, "") for kind in kinds)))
-    ours_of = (f"ours, {label(kind)}" for kind in kinds)
-    return Table(
-        ("family", "psi", "paper", *ours_of),
-        tuple(rows),
-        "in brackets: the 5th and the 95th percentile",
-    )
+    ours: dict[tuple[str, str, str], dict[str, str]] = {}
+    names = []
+    for protocol, view in gallery.views.items():
+        h1 = view.table("h1", "paper", "mean", "p05", "p95", "data", "graph", "psi")
+        if h1 is None:
+            continue
+        for row in h1.to_dict("records"):
+            name = ", ".join(["ours", label(row["data"]), *([protocol] if protocol else [])])
+            key = (label(row["graph"]), f"{row['psi']:g}", f"{row['paper']:g}")
+            ours.setdefault(key, {})[name] = span(row["mean"], row["p05"], row["p95"])
+            names.append(name)
+    names = list(dict.fromkeys(names))
+    rows = tuple((*key, *(own.get(name, "") for name in names)) for key, own in ours.items())
+    note = "in brackets: the 5th and the 95th percentile"
+    return Table(("family", "psi", "paper", *names), rows, note) if rows else None
 
 
 def changes(made: Sequence[Change]) -> Table:
@@ -220,49 +227,44 @@ def changes(made: Sequence[Change]) -> Table:
     return Table(("claims", "what changed", "why", "when"), rows)
 
 
-def small_specifications(gallery: Gallery) -> Table | None:
-    """Show how many claims have each verdict under each specification at reduced size."""
-    many = gallery.table("specifications", "specification", "choice", "verdict", "h1_distance")
-    if many is None:
+def robust(gallery: Gallery) -> Table | None:
+    """Show what choices of solver, graphs and scoring change about the main contrasts."""
+    rows: dict[tuple[str, str, str], dict[str, str]] = {}
+    columns = ("choice", "kind", "contrast", "mean", "low", "high", "same_sign")
+    for protocol, view in gallery.views.items():
+        table = view.table("robustness", *columns)
+        # a table without a protocol belongs to all of them, and is shown once
+        shared = f"robustness-{protocol}" not in gallery.tables
+        if table is None or (shared and rows):
+            continue
+        for row in table.to_dict("records"):
+            key = ("" if shared else protocol, str(row["choice"]), str(row["kind"]))
+            cell = span(float(row["mean"]), float(row["low"]), float(row["high"]))
+            other = "" if str(row["same_sign"]) in ("True", "1", "1.0") else " (another sign)"
+            rows.setdefault(key, {})[str(row["contrast"])] = cell + other
+    if not rows:
         return None
-    rows = []
-    for name, own in many.groupby("specification", sort=False):
-        first = own.iloc[0]
-        distance = number(float(first["h1_distance"]))
-        rows.append((str(name), str(first["choice"]), *_counts(own["verdict"]), distance))
-    verdicts = (verdict.label for verdict in Verdict)
-    header = ("specification", "what changes", *verdicts, "distance to the printed values")
-    return Table(header, tuple(rows))
+    contrasts = list(dict.fromkeys(name for own in rows.values() for name in own))
+    cells = tuple((*key, *(own.get(name, "") for name in contrasts)) for key, own in rows.items())
+    header = ("protocol", "choice", "kind", *contrasts)
+    note = "in brackets: 95 % interval"
+    if any(row[0] for row in cells):
+        return Table(header, cells, note)
+    return Table(header[1:], tuple(row[1:] for row in cells), note)
 
 
 def full_specifications(gallery: Gallery) -> Table | None:
-    """Show how many claims have each verdict under each specification of the full tables."""
+    """Show how many claims have each verdict under each specification and protocol."""
     rows = []
-    for (name, default), own in gallery.claims.groupby(["specification", "default"], sort=False):
+    keys = ["specification", "protocol", "default"]
+    for (name, protocol, default), own in gallery.claims.groupby(keys, sort=False):
         about = ", ".join(dict.fromkeys(own["experiment"]))
         about = f"{'the default; ' * bool(default)}{about}"
         counts = _counts(own.drop_duplicates("claim")["verdict"])
-        rows.append((str(name), label_of(str(name)), about, *counts))
+        rows.append((str(protocol), str(name), label_of(str(name)), about, *counts))
     verdicts = (verdict.label for verdict in Verdict)
-    return (
-        Table(("specification", "what it is", "judged for", *verdicts), tuple(rows))
-        if rows
-        else None
-    )
-
-
-def matrix(gallery: Gallery) -> Table | None:
-    """Return the id of the verdict on every claim under every specification at reduced size."""
-    many = gallery.table("specifications", "specification", "choice", "claim", "verdict")
-    if many is None:
-        return None
-    claims = list(dict.fromkeys(many["claim"]))
-    rows = []
-    for _, own in many.groupby("specification", sort=False):
-        found = dict(zip(own["claim"], own["verdict"], strict=True))
-        change = str(own["choice"].iloc[0])
-        rows.append((change, *(str(found.get(claim, "")) for claim in claims)))
-    return Table(("specification", *claims), tuple(rows))
+    header = ("protocol", "specification", "what it is", "judged for", *verdicts)
+    return _without_protocol(Table(header, tuple(rows)), gallery) if rows else None
 
 
 def _counts(verdicts: Iterable[Any]) -> tuple[str, ...]:
@@ -277,7 +279,9 @@ def settings(gallery: Gallery) -> Table | None:
     for study in sorted(numbers, key=lambda name: (numbers[name] or 99, name)):
         _, found, text = gallery.caption(study).partition("Settings: ")
         if found:
-            name = f"figure {numbers[study]}" if numbers[study] else study
+            plain, protocol = split_protocol(study)
+            name = f"figure {numbers[study]}" if numbers[study] else plain
+            name += f", {protocol}" if protocol else ""
             rows.append((name, gallery.title(study), text.removesuffix(".")))
     return Table(("figure", "about", "settings"), tuple(rows)) if rows else None
 

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 from experiments.claims import ALL, judge, to_table
+from experiments.claims.ledger import from_table
 from experiments.claims.published import judge_published, published_tables
 from experiments.claims.specifications import STUDIES, specifications
 from experiments.io import load_table, save_csv, save_table
-from experiments.registry import STANDIN_SUFFIX
+from experiments.registry import PROTOCOLS, STANDIN_SUFFIX, of_protocol, split_protocol
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "figures"
@@ -68,6 +69,58 @@ def test_simulated_files_are_evidence_of_nothing(tmp_path: Path) -> None:
     assert all(table is not None for table in published_tables(tmp_path).values())
 
 
+def noise(lift: float) -> pd.DataFrame:
+    """Scores of Figure 2 in which KGL-N is ``lift`` above GL and GL-2step."""
+    own = {"gl": 0.4, "gl2step": 0.4, "kgln": 0.4 + lift}
+    return pd.DataFrame(
+        [
+            {"graph": "sbm", "data": "independent", "level": level, "model": model, "replicate": r,
+             "selected_by": metric, "metric": metric, "value": sign * value + 0.001 * r}
+            for level in (0.0, 1.0) for r in range(4) for model, value in own.items()
+            for metric, sign in (("aps", 1.0), ("sse", -1.0))
+        ]
+    )  # fmt: skip
+
+
+def test_each_protocol_is_judged_by_its_own_tables(tmp_path: Path) -> None:
+    publish(tmp_path)
+    lifts = {"printed": 0.2, "described": -0.2}
+    for protocol, lift in lifts.items():
+        save_table(tmp_path / f"{of_protocol('fig2', protocol)}.parquet", noise(lift), {})
+    judged = judge_published(tmp_path)
+    n1 = {j.protocol: j.verdict.value for j in judged if j.default and j.claim.id == "N1"}
+    assert n1 == {"printed": "reproduced", "described": "not_reproduced"}
+    assert list(n1) == list(PROTOCOLS)
+    # real data come last, and no protocol bears on them
+    others = [j for j in judged if j.claim.id[0] == "U"]
+    assert {j.protocol for j in others} == {""}
+    assert judged[-len(others) :] == others
+    # a verdict is compared with the default of its own protocol
+    rows = to_table(judged).query("claim == 'N1' and specification == 'untied_scores'")
+    assert list(rows.columns[5:7]) == ["specification", "protocol"]
+    save_csv(tmp_path / "claims.csv", to_table(judged))
+    for table in (to_table(judged), pd.read_csv(tmp_path / "claims.csv")):
+        again = from_table(table)
+        assert [(j.claim.id, j.specification, j.protocol) for j in again] == [
+            (j.claim.id, j.specification, j.protocol) for j in judged
+        ]
+    # a table whose name has no protocol is judged too
+    save_table(tmp_path / "fig2.parquet", noise(0.2), {})
+    (only,) = (j for j in judge(specifications({"fig2": noise(0.2)}))
+               if j.default and j.claim.id == "N1")  # fmt: skip
+    assert (only.protocol, only.verdict.value) == ("", "reproduced")
+    assert {j.protocol for j in judge_published(tmp_path)} == {*PROTOCOLS, ""}
+
+
+def test_a_change_of_a_verdict_is_one_from_the_default_of_its_protocol() -> None:
+    tables = {"fig2-printed": noise(0.2), "fig2-described": noise(-0.2)}
+    for name, lift in (("cv_noise-printed", 0.2), ("cv_noise-described", 0.2)):
+        tables[name] = pd.concat([noise(lift), noise(lift).assign(selected_by="cv")])
+    found = to_table(judge(specifications(tables))).query("claim == 'N1'")
+    changes = found[found["specification"] == "cv"].groupby("protocol")["changes"].all()
+    assert changes.to_dict() == {"printed": False, "described": True}
+
+
 def test_a_directory_without_tables_is_an_error(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "experiments.claims", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
@@ -86,17 +139,21 @@ def test_the_tracked_claims_are_what_the_published_tables_give(
     save_csv(tmp_path / "claims.csv", to_table(judged))
     ours, tracked = (pd.read_csv(path / "claims.csv") for path in (tmp_path, FIGURES))
     pd.testing.assert_frame_equal(ours, tracked, rtol=1e-4)
-    tables = {name: load_table(FIGURES / f"{name}.parquet")[0] for name in STUDIES}
+    files = [path for path in FIGURES.glob("*.parquet") if split_protocol(path.stem)[0] in STUDIES]
+    tables = {path.stem: load_table(path)[0] for path in files}
     facts = pd.read_csv(FIGURES / "facts.csv")
     for files, rows in facts.groupby("files"):
         tables[f"facts-{files}"] = rows.reset_index(drop=True)
     pd.testing.assert_frame_equal(to_table(judge(specifications(tables))), to_table(judged))
-    assert [one.claim.id for one in judged if one.default] == [claim.id for claim in ALL]
+    for protocol in {one.protocol for one in judged}:
+        found = [one.claim.id for one in judged if one.default and one.protocol == protocol]
+        assert found == [claim.id for claim in ALL if claim.id in found]
+    assert {one.claim.id for one in judged if one.default} == {claim.id for claim in ALL}
 
 
 def test_no_criterion_has_a_power_below_one_half(judged: list[Any]) -> None:
     found = {
-        (one.claim.id, criterion.text): criterion.power
+        (one.claim.id, one.protocol, criterion.text): criterion.power
         for one in judged if one.default
         for criterion in one.criteria if criterion.power is not None
     }  # fmt: skip
