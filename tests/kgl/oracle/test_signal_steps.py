@@ -12,6 +12,7 @@ from kgl._types import Array
 from kgl.laplacian import adjacency_from_edges, laplacian_from_adjacency
 from kgl.problem import MODELS
 from kgl.solvers import signal_step
+from kgl.solvers.alternating import Batch, Options, solve_points
 from kgl.solvers.signal_iterative import CoefficientStep, ResidualStep
 from kgl.solvers.signal_masked import DirectStep, RowwiseStep
 from kgl.solvers.signal_split import SplitStep
@@ -175,3 +176,20 @@ def test_nodes_without_links_take_no_iterations_when_split_off() -> None:
     step = SplitStep(problem.data, problem.spec, tol=1e-13)
     found = step.solve(np.zeros((1, M, M)), np.array([0.1]), np.array([1.0]))
     assert found.n_inner == 0
+
+
+# ------------------------------------------------------------------------------ how exact it is
+
+
+def test_the_last_step_has_a_tolerance_of_its_own() -> None:
+    problem = Problem("KGL", "unequal")
+    point = [np.array([value]) for value in (1e-3, 3.0, 0.1)]
+
+    def fit(**options: float) -> Batch:
+        return solve_points(problem.data, problem.spec, *point, Options(signals=True, **options))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(signal_step, "_FEW_ENTRIES", 0)  # no dense system
+        exact, loose = fit(), fit(inner_tol=1e-10, final_tol=1e-10)
+        np.testing.assert_allclose(loose.signals, exact.signals, atol=1e-7)
+        np.testing.assert_array_equal(fit(final_tol=1e-3).signals, fit(final_tol=1e-12).signals)
