@@ -49,7 +49,7 @@ Report = Callable[[str], None]
 
 _ORDER = {"lam": 0, "rho": 1, "psi": 2, "density": 2}
 _SHOWN = (("aps_weights", "APS", np.max), ("sse", "SSE", np.min), ("nmi", "NMI", np.max))
-_OPTIONS = ("tol", "max_iter", "inner_tol", "regularizer", "barrier")
+_OPTIONS = ("tol", "max_iter", "inner_tol", "final_tol", "regularizer", "barrier")
 
 
 @dataclass
@@ -311,7 +311,7 @@ def _fit_class(cell: _Cell, Y: Array) -> _Solution:
         name: K for name, K in cell.kernels.items() if used[name] and K is not None
     }
     options: dict[str, Any] = {**spec["fit"], **spec["options"]}
-    for name in ("inner_tol", "backend_settings"):  # estimators have the library's own
+    for name in ("inner_tol", "final_tol", "backend_settings"):  # estimators have the library's own
         options.pop(name, None)
     grid = fit_grid(cell.model, Y, **kernels, **spec["grid"], signals=model.fitted, **options)
     assert grid.weights is not None

@@ -30,7 +30,8 @@ __all__ = ["Batch", "Options", "solve_points"]
 #: Outer iterations after which psi is no longer adjusted to a number of edges: near a psi at which
 #: several edges enter at once, adjusting it for ever would keep the graph from settling.
 SETTLED = 12
-#: Relative tolerance of the last signal step, where it is iterative.
+#: Relative tolerance of the last signal step, where it is iterative. So accurate, signals do not
+#: depend on the batch they were found in.
 FINAL_TOL = 1e-14
 
 
@@ -54,6 +55,8 @@ class Options:
         Outer iterations at most.
     inner_tol : float
         Relative tolerance of an iterative signal step.
+    final_tol : float
+        The same for the last one, which fits the signals to the final graph; at most ``inner_tol``.
     init : array (m, m) or (G, m, m), or None
         Laplacian to start from instead of the complete graph, or one for each point.
     signals, history : bool
@@ -72,6 +75,7 @@ class Options:
     tol: float = 1e-4
     max_iter: int = 100
     inner_tol: float = 1e-12
+    final_tol: float = FINAL_TOL
     init: Array | None = None
     signals: bool = False
     history: bool = False
@@ -256,14 +260,11 @@ def _add_signals(
     records: list[list[Array]],
     options: Options,
 ) -> None:
-    """Add the signals of the final graphs, and the history that ends with them, where asked for.
-
-    The signals are so accurate that they do not depend on the batch they were found in.
-    """
+    """Add the signals of the final graphs, and the history that ends with them, where asked for."""
     if not (options.signals or options.history):
         return
     L = laplacian_from_adjacency(out.weights)
-    last = make_signal_step(data, spec, tol=min(options.inner_tol, FINAL_TOL))
+    last = make_signal_step(data, spec, tol=min(options.inner_tol, options.final_tol))
     solution = last.solve(L, lam, rho, warm=warm, parts=options.history, signals=options.signals)
     out.signals = solution.signals
     if options.history:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -14,6 +14,7 @@ import numpy as np
 from kgl._types import Array
 from kgl.kernels import KernelEigen
 from kgl.problem import ModelSpec
+from kgl.solvers.observed import ObservedEntries
 
 __all__ = [
     "SignalData",
@@ -21,6 +22,7 @@ __all__ = [
     "SignalStep",
     "SpectralBase",
     "Wanted",
+    "block_size",
     "node_covariance",
     "node_precision",
     "sandwich",
@@ -29,6 +31,8 @@ __all__ = [
 #: Ratio of the smoothness and the ridge term above which ``lam I + rho L`` is no longer formed:
 #: lam would be lost beside the rounding of rho L.
 _STIFFEST = 2e12
+#: Doubles of one array of a block of points (400 kB): a few of them fit the cache of a core.
+_BLOCK_FLOATS = 50_000
 #: The same ratio above which even squares of rounding errors decide the graph.
 _HOPELESS = 1e26
 
@@ -59,6 +63,12 @@ class SignalData:
             return None
         return np.asarray(self.K_x.vectors * np.sqrt(self.K_x.values))
 
+    @cached_property
+    def entries(self) -> ObservedEntries:
+        """The observed entries, in a basis of their own for every node; see there."""
+        assert self.mask is not None
+        return ObservedEntries.of(self.Y, self.mask, self.K_z)
+
 
 @dataclass
 class SignalSolution:
@@ -86,6 +96,19 @@ class SignalSolution:
     signals: Array | None = None
     n_inner: int = 0
     warm: Array | None = None
+
+    @classmethod
+    def join(cls, parts: Sequence[SignalSolution]) -> SignalSolution:
+        """Return the points of all parts, in their order."""
+
+        def chain(name: str) -> Array | None:
+            arrays = [getattr(part, name) for part in parts]
+            return None if arrays[0] is None else np.concatenate(arrays)
+
+        gram = chain("gram")
+        assert gram is not None
+        rest = {name: chain(name) for name in ("fit", "prior", "signals", "warm")}
+        return cls(gram, n_inner=sum(part.n_inner for part in parts), **rest)
 
     def take(self, index: np.ndarray) -> SignalSolution:
         """Return the points of ``index``, repeated as often as it names them."""
@@ -117,6 +140,8 @@ class SignalStep(ABC):
     make_stiff: Callable[[], SignalStep] | None = None
     #: doubles held per grid point while solving: what the size of a chunk is worked out from
     floats_per_point: int
+    #: points solved at once, if not all: as many as the processor's cache holds
+    block: int | None = None
 
     def __init__(self, data: SignalData, spec: ModelSpec) -> None:
         self.data = data
@@ -147,12 +172,12 @@ class SignalStep(ABC):
         """
         want = Wanted(parts, signals)
         if self.make_stiff is None:
-            return self._solve(L, lam, rho, warm, want)
+            return self._solve_blocks(L, lam, rho, warm, want)
         ratio = self._stiffness(L, lam, rho)
         # a ratio that is not a number is one of 0 / 0 and goes the usual way
         stiff = ratio > _STIFFEST
         if not stiff.any():
-            return self._solve(L, lam, rho, warm, want)
+            return self._solve_blocks(L, lam, rho, warm, want)
         if ratio.max() > _HOPELESS:
             _warn_hopeless(float(ratio.max()))
         # one such point must not cost the others of its batch their way of being solved
@@ -161,8 +186,21 @@ class SignalStep(ABC):
         if stiff.all():
             return solution
         warm = None if warm is None else warm[~stiff]
-        rest = self._solve(L[~stiff], lam[~stiff], rho[~stiff], warm, want)
+        rest = self._solve_blocks(L[~stiff], lam[~stiff], rho[~stiff], warm, want)
         return _merge(stiff, solution, rest)
+
+    def _solve_blocks(
+        self, L: Array, lam: Array, rho: Array, warm: Array | None, want: Wanted
+    ) -> SignalSolution:
+        """Solve a few points at a time where many would not fit the cache."""
+        if self.block is None or len(L) <= self.block:
+            return self._solve(L, lam, rho, warm, want)
+        parts = []
+        for begin in range(0, len(L), self.block):
+            some = slice(begin, begin + self.block)
+            start = None if warm is None else warm[some]
+            parts.append(self._solve(L[some], lam[some], rho[some], start, want))
+        return SignalSolution.join(parts)
 
     def _stiffness(self, L: Array, lam: Array, rho: Array) -> Array:
         """Return how large the smoothness term is beside the ridge term: rho / lam at unit scale.
@@ -246,6 +284,11 @@ def sandwich(data: SignalData, M: Array) -> Array:
 def node_covariance(data: SignalData, L: Array, lam: Array, rho: Array) -> Array:
     """Return ``P = (lam K_x^+ + rho L)^+`` on the range of K_x."""
     return sandwich(data, node_precision(data, L, lam, rho, 0.0))
+
+
+def block_size(floats: int) -> int:
+    """Return how many points to solve at once if an array of one takes that many doubles."""
+    return max(8, _BLOCK_FLOATS // floats)
 
 
 class SpectralBase(SignalStep):

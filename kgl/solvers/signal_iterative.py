@@ -14,6 +14,7 @@ from kgl.solvers.signal_base import (
     SignalSolution,
     SpectralBase,
     Wanted,
+    block_size,
     node_covariance,
 )
 
@@ -100,63 +101,46 @@ class ResidualStep(SpectralBase):
     def __init__(self, data: SignalData, spec: ModelSpec, *, tol: float = 1e-12) -> None:
         super().__init__(data, spec)
         assert data.mask is not None
-        n_nodes = data.Y.shape[1]
-        root = self._Qz * np.sqrt(self._z)
-        # Nodes with fewer entries than others are filled up with zeros, so that one matrix product
-        # serves all nodes.
-        length = min(int(data.mask.sum(axis=0).max()), len(self._z))
-        self._factors = np.zeros((n_nodes, length, len(self._z)))
-        theta, rhs = np.zeros((2, n_nodes, length))
-        for j in range(n_nodes):
-            rows = data.mask[:, j]
-            # the left singular vectors of the factor are the eigenvectors of the restricted K_z
-            V, values, right = np.linalg.svd(root[rows], full_matrices=False)
-            self._factors[j, : len(values)] = values[:, None] * right
-            theta[j, : len(values)] = values**2
-            rhs[j, : len(values)] = V.T @ data.Y[rows, j]
-        self._factors_t = np.ascontiguousarray(self._factors.swapaxes(-1, -2))
-        self._theta, self._rhs = theta.reshape(-1), rhs.reshape(-1)
-        self._outside = max(float(np.sum(data.Y**2) - self._rhs @ self._rhs), 0.0)
-        self._node = np.repeat(np.arange(n_nodes), length)
+        self._entries = data.entries
+        self.block = block_size(self._coefficients.size)
         self.tol = tol
-        self.floats_per_point += 6 * len(self._rhs) + 2 * n_nodes * len(self._z)
-
-    def _spread(self, x: Array) -> Array:
-        """Return ``E_j' x_j`` for all nodes: (G, m, r)."""
-        by_node = x.reshape(len(x), *self._factors.shape[:2]).swapaxes(0, 1)
-        return np.matmul(by_node, self._factors).swapaxes(0, 1)
-
-    def _collect(self, W: Array) -> Array:
-        """Return ``E_j w_j`` for all nodes: the adjoint of :meth:`_spread`."""
-        by_node = np.matmul(W.swapaxes(0, 1), self._factors_t)
-        return by_node.swapaxes(0, 1).reshape(len(W), -1)
+        self.floats_per_point += 6 * self._entries.rhs.size + 2 * self._coefficients.size
 
     def _coupling(self, L: Array, lam: Array, rho: Array) -> tuple[tuple[Array, ...], Array]:
         """Return the arrays :func:`_couple` applies and the prior variances of nodes alone."""
+        theta = self._entries.theta
         if self.spec.whitened:
             P = node_covariance(self.data, L, lam, rho)
-            return (P,), np.einsum("gii->gi", P)[:, self._node] * self._theta
+            return (P,), np.einsum("gii->gi", P)[:, :, None] * theta
         U, s = self._prior(L, lam, rho)
         s /= self._z[:, None]
-        alone = (rho[:, None] * np.einsum("gii->gi", L))[:, self._node] * self._theta
-        return (U, s.swapaxes(-1, -2).copy()), self._theta / (lam[:, None] + alone)
+        alone = (rho[:, None] * np.einsum("gii->gi", L))[:, :, None] * theta
+        return (U, s.swapaxes(-1, -2).copy()), theta / (lam[:, None, None] + alone)
 
     def _solve(
         self, L: Array, lam: Array, rho: Array, warm: Array | None, want: Wanted
     ) -> SignalSolution:
         coupling, diagonal = self._coupling(L, lam, rho)
         diagonal = diagonal + 1.0
-        rhs = np.broadcast_to(self._rhs, diagonal.shape)
+        entries = self._entries
+        rhs = np.broadcast_to(entries.rhs, diagonal.shape)
 
         def operator(*coupling: Array) -> Callable[[Array], Array]:
-            return lambda x: x + self._collect(_couple(coupling, self._spread(x)))
+            out = np.empty((len(coupling[0]), *entries.rhs.shape))
+
+            def product(x: Array) -> Array:
+                entries.collect(_couple(coupling, entries.spread(x)), out=out)
+                np.add(out, x, out=out)
+                return out
+
+            return product
 
         x, count = conjugate_gradients(operator, coupling, diagonal, rhs, warm, self.tol)
-        W = _couple(coupling, self._spread(x))  # F' / sqrt(z), with fitted signals Q_z F
+        W = _couple(coupling, entries.spread(x))  # F' / sqrt(z), with fitted signals Q_z F
         F = W.swapaxes(-1, -2) * self._root_z
         solution = SignalSolution(np.empty(0), n_inner=count, warm=x)
         if want.parts:
-            solution.fit = dot(x, x) + self._outside
+            solution.fit = dot(x, x) + entries.outside
             solution.prior = dot(x, rhs - x)
         if want.signals:
             solution.signals = np.matmul(self._Qz, F)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from kgl._types import Array
@@ -23,29 +25,40 @@ _ROW_BLOCK_FLOATS = 4_000_000
 
 
 class RowwiseStep(SignalStep):
-    """Incomplete data, independent rows: one m x m system per row, all rows batched."""
+    r"""Incomplete data, independent rows: one small system per row, all rows batched.
+
+    For a row with observed entries o and missing ones u, :math:`(I + P)_{oo}\, \alpha = y_o` has
+    as many unknowns as entries. Where fewer are missing than observed, the inverse of the whole
+    matrix, :math:`S = (I + P)^{-1}`, gives the inverse of the block by one of the other,
+
+    .. math:: (I + P)_{oo}^{-1} = S_{oo} - S_{ou} S_{uu}^{-1} S_{uo},
+
+    so no system has more than m/2 unknowns. S and I + P are equally well conditioned.
+    """
 
     def __init__(self, data: SignalData, spec: ModelSpec) -> None:
         super().__init__(data, spec)
         assert data.mask is not None
-        self._mask = data.mask.astype(float)
         n, m = data.Y.shape
-        self.floats_per_point = 3 * n * m + 4 * m * m
+        self._groups = list(_row_groups(data.mask))
+        self.floats_per_point = 3 * n * m + 5 * m * m
 
     def _residuals(self, P: Array) -> Array:
-        # (I + M P M) a = M y for each row of each graph, in blocks of rows to bound memory
+        """Return alpha (G, n, m), in blocks of rows to bound memory."""
         n, m = self.data.Y.shape
-        nodes = np.arange(m)
-        out = np.empty((len(P), n, m))
-        size = max(1, _ROW_BLOCK_FLOATS // (len(P) * m * m))
-        for begin in range(0, n, size):
-            rows = slice(begin, min(begin + size, n))
-            mask = self._mask[rows]
-            system = P[:, None] * mask[:, :, None]
-            system *= mask[:, None, :]
-            system[..., nodes, nodes] += 1.0
-            rhs = np.broadcast_to(self.data.Y[rows, :, None], (*system.shape[:2], m, 1))
-            out[:, rows] = np.linalg.solve(system, rhs)[..., 0]
+        A = P + np.eye(m)
+        S: Array = np.linalg.inv(A) if any(flipped for _, _, flipped in self._groups) else A
+        out = np.zeros((len(P), n, m))
+        for rows, entries, flipped in self._groups:
+            size = max(1, _ROW_BLOCK_FLOATS // (len(P) * max(1, entries.shape[1]) ** 2))
+            for begin in range(0, len(rows), size):
+                some, where = rows[begin : begin + size], entries[begin : begin + size]
+                start = np.matmul(self.data.Y[some], S) if flipped else self.data.Y[some]
+                found = _solve_blocks(S if flipped else A, where, start)
+                if flipped:
+                    out[:, some] = start - np.matmul(found, S)
+                else:
+                    out[:, some] = found
         return out
 
     def _solve(
@@ -61,6 +74,30 @@ class RowwiseStep(SignalStep):
         if want.signals:
             solution.signals = fitted
         return solution
+
+
+def _row_groups(mask: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
+    """Yield rows with equally many entries to solve for, those entries, and if they are missing.
+
+    The entries to solve for are the observed ones, or the missing ones where they are fewer.
+    """
+    n_observed = mask.sum(axis=1)
+    flipped = 2 * n_observed > mask.shape[1]
+    for missing in (False, True):
+        chosen = ~mask if missing else mask
+        for count in np.unique(chosen[flipped == missing].sum(axis=1)):
+            rows = np.flatnonzero((flipped == missing) & (chosen.sum(axis=1) == count))
+            yield rows, np.nonzero(chosen[rows])[1].reshape(len(rows), int(count)), missing
+
+
+def _solve_blocks(A: Array, entries: np.ndarray, rhs: Array) -> Array:
+    """Solve ``A_ee x_e = b_e`` for the entries e of each row (R, k), zero elsewhere: (G, R, m)."""
+    rows = np.arange(len(entries))[:, None]
+    system = A[:, entries[:, :, None], entries[:, None, :]]
+    b = np.broadcast_to(rhs, (len(A), *rhs.shape[-2:]))[:, rows, entries]
+    x = np.zeros((len(A), len(entries), A.shape[-1]))
+    x[:, rows, entries] = np.linalg.solve(system, b[..., None])[..., 0]
+    return x
 
 
 class DirectStep(SpectralBase):

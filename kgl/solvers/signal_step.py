@@ -25,8 +25,10 @@ term is :math:`\operatorname{tr}(G L)`, the only thing the graph step reads.
 data          K_z = I                  K_z given
 ============  =======================  ==========================================
 complete      :class:`GramStep`        :class:`SpectralStep`
-incomplete    :class:`RowwiseStep`     :class:`DirectStep` for few entries, else
-                                       :class:`CoefficientStep`, :class:`ResidualStep`
+incomplete    :class:`RowwiseStep`     :class:`DirectStep` for few entries,
+                                       :class:`ResidualStep` for more,
+                                       :class:`SplitStep` for most,
+                                       :class:`CoefficientStep` for very many
 ============  =======================  ==========================================
 """
 
@@ -39,6 +41,7 @@ from kgl.solvers.signal_base import SignalData, SignalSolution, SignalStep
 from kgl.solvers.signal_complete import GramStep, SpectralStep
 from kgl.solvers.signal_iterative import CoefficientStep, ResidualStep
 from kgl.solvers.signal_masked import DirectStep, RowwiseStep
+from kgl.solvers.signal_split import SplitStep
 from kgl.solvers.signal_stiff import StiffMaskedStep, StiffStep
 
 __all__ = ["SignalData", "SignalSolution", "SignalStep", "make_signal_step"]
@@ -47,6 +50,8 @@ __all__ = ["SignalData", "SignalSolution", "SignalStep", "make_signal_step"]
 _FEW_ENTRIES = 200
 #: Directions of K_z up to which it is put together where the prior is no Kronecker product.
 _FEW_DIRECTIONS = 12
+#: Doubles (128 MB) that the bases of the observed entries of each node may take.
+_MOST_FLOATS = 16_000_000
 
 
 def make_signal_step(data: SignalData, spec: ModelSpec, *, tol: float = 1e-12) -> SignalStep:
@@ -64,7 +69,10 @@ def _usual_step(data: SignalData, spec: ModelSpec, tol: float) -> SignalStep:
     few = int(data.mask.sum()) <= _FEW_ENTRIES
     if few and (spec.whitened or len(data.K_z.values) <= _FEW_DIRECTIONS):
         return DirectStep(data, spec)
-    # solve in whichever space is clearly smaller
-    n_coefficients = len(data.K_z.values) * data.Y.shape[1]
-    sparse = 2 * int(data.mask.sum()) < n_coefficients
-    return (ResidualStep if sparse else CoefficientStep)(data, spec, tol=tol)
+    n_observed, n_coefficients = int(data.mask.sum()), len(data.K_z.values) * data.Y.shape[1]
+    length = min(int(data.mask.sum(axis=0).max()), len(data.K_z.values))
+    if length * n_coefficients > _MOST_FLOATS:
+        return CoefficientStep(data, spec, tol=tol)
+    # solve in whichever space is clearly smaller, counting what an iteration and all of them take
+    few = n_observed < n_coefficients * (0.3 if spec.whitened else 1.0)
+    return (ResidualStep if few else SplitStep)(data, spec, tol=tol)

@@ -22,6 +22,7 @@ from kgl.solvers.cvxpy_step import cvxpy_graph_step
 from kgl.solvers.graph_step import graph_step
 from kgl.solvers.signal_iterative import CoefficientStep, ResidualStep
 from kgl.solvers.signal_masked import DirectStep
+from kgl.solvers.signal_split import SplitStep
 from kgl.solvers.signal_step import SignalData, SignalStep, make_signal_step
 from tests.kgl.oracle.reference import dense_objective, dense_signals
 
@@ -242,7 +243,9 @@ class Case:
     def steps(self, tol: float) -> list[SignalStep]:
         if self.K_z is None or self.mask is None:
             return [make_signal_step(self.data, self.spec)]
-        iterative = [cls(self.data, self.spec, tol=tol) for cls in (CoefficientStep, ResidualStep)]
+        iterative = [
+            cls(self.data, self.spec, tol=tol) for cls in (CoefficientStep, ResidualStep, SplitStep)
+        ]
         return [DirectStep(self.data, self.spec), *iterative]
 
 
@@ -257,7 +260,7 @@ EXPECTED_STEP = {  # data -> class, by (K_z given, masked)
     (False, False): {"GramStep"},
     (True, False): {"SpectralStep"},
     (False, True): {"RowwiseStep"},
-    (True, True): {"DirectStep", "CoefficientStep", "ResidualStep"},
+    (True, True): {"DirectStep", "CoefficientStep", "ResidualStep", "SplitStep"},
 }
 
 

@@ -11,8 +11,11 @@ from helpers import low_rank_kernel, signal_data
 from kgl._types import Array
 from kgl.laplacian import adjacency_from_edges, laplacian_from_adjacency
 from kgl.problem import MODELS
+from kgl.solvers import signal_step
+from kgl.solvers.alternating import Batch, Options, solve_points
 from kgl.solvers.signal_iterative import CoefficientStep, ResidualStep
 from kgl.solvers.signal_masked import DirectStep, RowwiseStep
+from kgl.solvers.signal_split import SplitStep
 from kgl.solvers.signal_step import SignalData, SignalStep, make_signal_step
 from tests.kgl.oracle.reference import dense_signals
 
@@ -60,7 +63,8 @@ class Problem:
             return [RowwiseStep(self.data, self.spec)]
         exact: list[SignalStep] = [DirectStep(self.data, self.spec)]
         return exact + [
-            cls(self.data, self.spec, tol=1e-13) for cls in (CoefficientStep, ResidualStep)
+            cls(self.data, self.spec, tol=1e-13)
+            for cls in (CoefficientStep, ResidualStep, SplitStep)
         ]
 
     def dense(self, g: int) -> Array:
@@ -130,15 +134,62 @@ def chosen(model: str, entries: int, rank: int, n: int = 30, m: int = 20) -> typ
 @pytest.mark.parametrize("model", ["KGL", "KGL-O"])
 def test_few_entries_are_solved_directly(model: str) -> None:
     assert chosen(model, 200, 30) is DirectStep
-    assert chosen(model, 201, 30) is ResidualStep  # of 600 coefficients
-    assert chosen(model, 201, 5) is CoefficientStep  # of 100
+    assert chosen(model, 201, 40, n=50) is ResidualStep  # of 800 coefficients
+    assert chosen(model, 201, 5) is SplitStep  # of 100
 
 
 def test_without_whitening_few_directions_are_asked_for_too() -> None:
     assert chosen("KGL-Agnostic", 200, 12) is DirectStep
     assert chosen("KGL-Agnostic", 100, 13) is ResidualStep
-    assert chosen("KGL-Agnostic", 201, 12) is CoefficientStep
+    assert chosen("KGL-Agnostic", 241, 12) is SplitStep  # of 240 coefficients
+
+
+def test_bases_of_all_nodes_that_take_too_much_memory_are_not_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(signal_step, "_MOST_FLOATS", 5 * 20 * 5 - 1)
+    assert chosen("KGL", 250, 5) is CoefficientStep
 
 
 def test_without_a_kernel_of_observations_rows_are_solved_one_by_one() -> None:
     assert chosen("KGL-N", 100, 30) is RowwiseStep
+
+
+# --------------------------------------------------------------------------------- block by block
+
+
+@pytest.mark.parametrize("model", [name for name in MASKED if MODELS[name].observation_kernel])
+def test_blocks_of_points_give_what_all_points_at_once_give(model: str) -> None:
+    problem = Problem(model, "unequal")
+    for step in problem.steps[1:]:
+        step.block = None
+        whole = step.solve(problem.L, problem.lam, problem.rho, parts=True, signals=True)
+        step.block = 5  # of 12 points
+        parts = step.solve(problem.L, problem.lam, problem.rho, parts=True, signals=True)
+        assert parts.n_inner == whole.n_inner
+        for name in ("gram", "fit", "prior", "signals", "warm"):
+            np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), atol=1e-10)
+
+
+def test_nodes_without_links_take_no_iterations_when_split_off() -> None:
+    problem = Problem("KGL-O", "unequal")
+    step = SplitStep(problem.data, problem.spec, tol=1e-13)
+    found = step.solve(np.zeros((1, M, M)), np.array([0.1]), np.array([1.0]))
+    assert found.n_inner == 0
+
+
+# ------------------------------------------------------------------------------ how exact it is
+
+
+def test_the_last_step_has_a_tolerance_of_its_own() -> None:
+    problem = Problem("KGL", "unequal")
+    point = [np.array([value]) for value in (1e-3, 3.0, 0.1)]
+
+    def fit(**options: float) -> Batch:
+        return solve_points(problem.data, problem.spec, *point, Options(signals=True, **options))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(signal_step, "_FEW_ENTRIES", 0)  # no dense system
+        exact, loose = fit(), fit(inner_tol=1e-10, final_tol=1e-10)
+        np.testing.assert_allclose(loose.signals, exact.signals, atol=1e-7)
+        np.testing.assert_array_equal(fit(final_tol=1e-3).signals, fit(final_tol=1e-12).signals)

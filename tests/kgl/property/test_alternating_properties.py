@@ -31,6 +31,7 @@ from kgl.solvers.grid import solve_grid
 from kgl.solvers.signal_complete import GramStep, SpectralStep
 from kgl.solvers.signal_iterative import CoefficientStep, ResidualStep
 from kgl.solvers.signal_masked import DirectStep, RowwiseStep
+from kgl.solvers.signal_split import SplitStep
 from kgl.solvers.signal_step import SignalData, make_signal_step
 
 #: Models whose fit leaves missing entries out; the other two have none to leave out.
@@ -273,7 +274,7 @@ def test_a_mask_that_hides_nothing_changes_nothing(
     full = replace(problem, mask=np.ones(problem.Y.shape, dtype=bool))
     # other solvers, the same problem
     spec = MODELS[model]
-    pair = (SpectralStep, CoefficientStep) if spec.observation_kernel else (GramStep, RowwiseStep)
+    pair = (SpectralStep, SplitStep) if spec.observation_kernel else (GramStep, RowwiseStep)
     assert type(make_signal_step(problem.data, spec)) is pair[0]
     assert type(make_signal_step(full.data, spec)) is pair[1]
     options = fixed(regularizer)
@@ -364,9 +365,9 @@ def test_permuting_nodes_permutes_the_fit(
 
 
 @pytest.mark.parametrize("model", [name for name in MASKED if MODELS[name].observation_kernel])
-@pytest.mark.parametrize("step", [CoefficientStep, ResidualStep])
+@pytest.mark.parametrize("step", [CoefficientStep, ResidualStep, SplitStep])
 def test_the_default_tolerance_is_tight_enough(
-    model: str, step: type[CoefficientStep | ResidualStep]
+    model: str, step: type[CoefficientStep | ResidualStep | SplitStep]
 ) -> None:
     # Weak regularization is where conjugate gradients lose most between residual and solution:
     # prior variances of about 1e5, two entries in five missing. The bar is 1e-8.
