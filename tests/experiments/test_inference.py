@@ -437,7 +437,7 @@ def test_the_conclusion_has_all_parts_and_is_drawn(tmp_path: Path) -> None:
     save_table(path, table, {"design": TINY})
     pd.testing.assert_frame_equal(load_table(path)[0], table)
     outputs = [str(tmp_path / f"inference.{kind}") for kind in ("png", "csv")]
-    known = dict.fromkeys(("settings", "labels", "simulated"), ())
+    known = dict.fromkeys(("settings", "labels", "simulated", "protocol"), ())
     known["config"] = {"figure": "inference.overview"}
     draw_figure("inference", known, table=str(path), fits=[], data=[], outputs=outputs)
     assert Path(outputs[0]).stat().st_size > 10_000
