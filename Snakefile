@@ -1,7 +1,9 @@
 # The replication: data -> fit -> score -> figure, claims -> report.
 #
 #   snakemake --cores 8                                                  the paper
-#   snakemake --cores 8 --config study=fig2                              one study of it
+#   snakemake --cores 8 --config protocol=described                      under one protocol, in results/paper-described
+#   snakemake --cores 8 --config study=fig2                              one study of it, under each of its protocols
+#   snakemake --cores 8 --config study=fig2 protocol=printed             under one of them
 #   snakemake --cores 8 --config study=fig2 'overrides=[replicates=3]'   an ablation, in its own directory
 #   snakemake --report workflow.html                                     Snakemake's page of jobs and files
 #
@@ -44,8 +46,8 @@ report: "experiments/report/workflow.rst"
 wildcard_constraints:
     study="|".join(PLAN.studies),
     files="|".join(PLAN.facts),
-    dataset="[^/]+/[^/]+",
-    specification="[^/]+",
+    group="[^/]+",
+    level="[^/]+",
 
 
 onstart:
@@ -82,23 +84,24 @@ rule all:
         list(REPORT.values()),
         # Intermediate files too: a corrupt one that was removed is made again, instead of a run
         # that reports success without it.
-        expand(f"{OUT}/{{kind}}/{{dataset}}.npz", kind=["data", "fits"], dataset=PLAN.datasets),
-        expand(f"{OUT}/specifications/{{key}}.parquet", key=PLAN.specifications),
+        expand(f"{OUT}/data/{{group}}.npz", group=PLAN.groups),
+        expand(f"{OUT}/fits/{{dataset}}.npz", dataset=PLAN.datasets),
         expand(f"{OUT}/tables/{{table}}.parquet", table=CELLS),
         list(CLAIMS.values()),
         [path for study in DESIGNS for path in publish.simulated_parts(PLAN, study)],
 
 
+# All levels of one kind of data in one job: drawing them takes less than the start of a process.
 rule data:
     output:
-        f"{OUT}/data/{{dataset}}.npz",
+        f"{OUT}/data/{{group}}.npz",
     log:
-        f"{OUT}/logs/data/{{dataset}}.log",
+        f"{OUT}/logs/data/{{group}}.log",
     benchmark:
-        f"{OUT}/benchmarks/data/{{dataset}}.tsv"
+        f"{OUT}/benchmarks/data/{{group}}.tsv"
     params:
-        spec=lambda w: PLAN.datasets[w.dataset][0].data,
-        code=lambda w: fingerprint(data_sources(PLAN.datasets[w.dataset][0].data)),
+        specs=lambda w: PLAN.groups[w.group],
+        code=lambda w: fingerprint(data_sources(*PLAN.groups[w.group].values())),
     script:
         "experiments/scripts/data.py"
 
@@ -107,17 +110,17 @@ rule data:
 # fit is also kept in results/.fits, so a job that runs again fits only what changed.
 rule fit:
     input:
-        data=f"{OUT}/data/{{dataset}}.npz",
+        data=f"{OUT}/data/{{group}}.npz",
     output:
-        f"{OUT}/fits/{{dataset}}.npz",
+        f"{OUT}/fits/{{group}}/{{level}}.npz",
     log:
-        f"{OUT}/logs/fit/{{dataset}}.log",
+        f"{OUT}/logs/fit/{{group}}/{{level}}.log",
     benchmark:
-        f"{OUT}/benchmarks/fit/{{dataset}}.tsv"
+        f"{OUT}/benchmarks/fit/{{group}}/{{level}}.tsv"
     params:
         models=lambda w: {
             cell.model: {"fit": cell.fit, "code": fingerprint(fit_sources(cell.fit))}
-            for cell in PLAN.datasets[w.dataset]
+            for cell in PLAN.datasets[f"{w.group}/{w.level}"]
         },
         kept="results/.fits",
     script:
@@ -138,27 +141,12 @@ rule score:
     params:
         cells=lambda w: [(cell.dataset, cell.labels) for cell in CELLS[w.study]],
         score=lambda w: PLAN.studies[w.study].score,
-        specifications=lambda w: PLAN.studies[w.study].config.get("specifications"),
         code=fingerprint(sources("score")),
     script:
         "experiments/scripts/score.py"
 
 
 include: "experiments/inference/rules.smk"
-
-
-rule specification:
-    output:
-        f"{OUT}/specifications/{{study}}/{{specification}}.parquet",
-    log:
-        f"{OUT}/logs/specification/{{study}}/{{specification}}.log",
-    benchmark:
-        f"{OUT}/benchmarks/specifications/{{study}}/{{specification}}.tsv"
-    params:
-        spec=lambda w: PLAN.specifications[f"{w.study}/{w.specification}"],
-        code=fingerprint(sources("specification")),
-    script:
-        "experiments/scripts/specification.py"
 
 
 rule figure:

@@ -16,7 +16,7 @@ from typing import Any, TypedDict
 from experiments.config import Composed, Values, compose, last_of_each, option, override_key
 from experiments.datasets.real import choose_source
 from experiments.lookup import ConfigError
-from experiments.registry import STANDIN, STANDIN_SUFFIX
+from experiments.registry import PROTOCOLS, STANDIN, STANDIN_SUFFIX, of_protocol
 from experiments.schema import check
 
 __all__ = ["Cell", "DataSpec", "FitSpec", "Study", "read_study", "single_cell"]
@@ -82,6 +82,7 @@ class Study:
     config: dict[str, Any] = field(hash=False)
     cells: tuple[Cell, ...] = field(hash=False)
     settings: dict[str, Any] = field(hash=False)
+    protocol: str = ""  # the one it is made under; empty where none bears on it
 
     @property
     def caption(self) -> str:
@@ -94,8 +95,13 @@ class Study:
         families = f" of each of {len(self.config['graph'])} families"
         alpha = f"alpha = {known['alpha']}, " * bool(known["alpha"])
         credit = f"Data: {known['credit']}. " * bool(known["credit"] and not self.simulated)
+        chosen = PROTOCOLS.get(self.protocol)
+        protocol = (
+            f"Protocol {self.protocol}{f' ({chosen})' if chosen else ''}: {known['levels']}. "
+        )
         return (
-            f"{f'{STANDIN}, no real data. ' * self.simulated}{about} {credit}Settings: "
+            f"{f'{STANDIN}, no real data. ' * self.simulated}{about} "
+            f"{protocol * bool(self.protocol)}{credit}Settings: "
             f"{replicates}{families * bool(self.config.get('pool'))}, m = {known['m']}, "
             f"n = {known['n']}, {alpha}grids of up to {known['points']} points."
         )
@@ -103,8 +109,13 @@ class Study:
     @property
     def number(self) -> int | None:
         """Return the number of the figure in the paper, if it is one of the paper's."""
-        number = self.name.removeprefix("fig")
+        number = self.option.removeprefix("fig")
         return int(number) if number.isdigit() else None
+
+    @property
+    def option(self) -> str:
+        """Return its option of conf/study: its name without the protocol."""
+        return self.name.removesuffix(f"-{self.protocol}") if self.protocol else self.name
 
     @property
     def simulated(self) -> bool:
@@ -122,31 +133,45 @@ class Study:
 
 
 def read_study(
-    name: str, extra: Sequence[str] = (), given: Sequence[str] = (), source: str | None = None
+    name: str,
+    extra: Sequence[str] = (),
+    given: Sequence[str] = (),
+    source: str | None = None,
+    protocol: str = "",
 ) -> Study:
     """Return a study with its cells.
 
     Parameters
     ----------
     name : str
-        An option of conf/study that is neither a collection nor a set of specifications.
+        An option of conf/study that has cells.
     extra, given : sequence of str
         Overrides of a collection, and the user's; the study's own come first, so that the user's
         are in force.
     source : str, optional
         Where real data come from, instead of where their configuration has it.
+    protocol : str
+        An option of conf/protocol, which becomes part of the names of the study and of its cells;
+        empty for the one of conf/config.yaml.
     """
     own = option("study", name).get("overrides", ())
-    settings = last_of_each((*own, *extra, *given))
+    if protocol and (others := [t for t in (*own, *extra) if override_key(t) == "protocol"]):
+        raise ConfigError(
+            f"protocol = {protocol!r}: conf/study/{name}.yaml, or its collection, has the override "
+            f"{others[-1]!r}; leave one out"
+        )
+    chosen = [f"protocol={protocol}"] * bool(protocol)
+    settings = last_of_each((*chosen, *own, *extra, *given))
     composed = compose([f"study={name}", *(t for t in settings if not _of_cells(t))])
     config = composed.values()["study"]
     _refuse_swept(composed, config, settings, given)
     common = [text for text in settings if _of_cells(text)]
     made = [
-        (values, _cell(values, level, groups, config))
+        (values, _cell(values, level, groups, config, protocol))
         for groups, values, level in _each(composed, config, common, source)
     ]
-    return Study(name, config, tuple(cell for _, cell in made), _settings(made))
+    cells = tuple(cell for _, cell in made)
+    return Study(of_protocol(name, protocol), config, cells, _settings(made), protocol)
 
 
 def _of_cells(override: str) -> bool:
@@ -157,19 +182,20 @@ def _each(
     composed: Composed, config: dict[str, Any], overrides: Sequence[str], source: str | None
 ) -> Iterator[tuple[tuple[str, str, str], Values, dict[str, Any]]]:
     """Yield the option of each group, the values and the level of every cell of a study."""
-    once = config.get("once", {})
-    for kind in once:
+    once, first = config.get("once", {}), config.get("first_graph", {})
+    for key, kind in [("once", k) for k in once] + [("first_graph", k) for k in first]:
         if kind not in config["models"]:
             raise ConfigError(
-                f"{composed.file('study')}: study.once names the data {kind!r}, which study.models "
-                f"does not have; valid: {', '.join(config['models'])}"
+                f"{composed.file('study')}: study.{key} names the data {kind!r}, which "
+                f"study.models does not have; valid: {', '.join(config['models'])}"
             )
     levels = [
         dict(zip(config["sweep"], level, strict=True))
         for level in product(*config["sweep"].values())
     ]
     for graph, data in product(config["graph"], config["models"]):
-        for model in [*config["models"][data], *once.get(data, [])]:
+        further = first.get(data, []) if graph == config["graph"][0] else []
+        for model in [*config["models"][data], *once.get(data, []), *further]:
             placed = composed.place(
                 {"graph": graph, "data": data, "model": model, "study": None}, overrides
             )
@@ -204,7 +230,11 @@ def _refuse_swept(
 
 
 def _cell(
-    values: Values, level: Mapping[str, Any], groups: tuple[str, str, str], study: dict[str, Any]
+    values: Values,
+    level: Mapping[str, Any],
+    groups: tuple[str, str, str],
+    study: dict[str, Any],
+    protocol: str = "",
 ) -> Cell:
     graph, data, model = groups
     short = {key.rpartition(".")[2]: value for key, value in level.items()}
@@ -216,7 +246,7 @@ def _cell(
     if "files" in values["data"]:
         chosen = choose_source(values["data"]["files"], values["data"]["source"])
         values["data"]["source"], reason = chosen
-    variant = f"-{study['variant']}" if study.get("variant") else ""
+    variant = "".join(f"-{part}" for part in (study.get("variant"), protocol) if part)
     standin = STANDIN_SUFFIX * (values["data"].get("source") == "simulated")
     levels = "_".join(f"{key}-{value}" for key, value in short.items())
     dataset = f"{graph}-{data}{variant}{standin}/{levels}"
@@ -276,6 +306,13 @@ def single_cell(composed: Composed) -> Cell:
     return _cell(values, level, groups, {})
 
 
+def _levels(data: Mapping[str, Any]) -> str:
+    """Return what a noise level is, and the scale s of the signals' kernel."""
+    what = "standard deviation" if data["noise_axis"] == "deviation" else "variance"
+    scale = data["scale"] / data["alpha"] if data["alpha"] else data["scale"]
+    return f"a noise level is a {what}, and K_x is about {scale:g} times the pseudoinverse of L"
+
+
 def _settings(made: Sequence[tuple[Values, Cell]]) -> dict[str, Any]:
     """Gather the settings of a study for its caption: one value, or those of a sweep."""
     known: list[Any] = [values for values, _ in made]
@@ -289,6 +326,7 @@ def _settings(made: Sequence[tuple[Values, Cell]]) -> dict[str, Any]:
         "m": listed("graph", "m"),
         "n": listed("data", "n"),
         "alpha": listed("graph", "alpha"),
+        "levels": _levels(known[0]["protocol"]["data"]),
         "points": max(prod(len(v) for v in cell.fit["grid"].values()) for _, cell in made),
         "credit": known[0]["data"].get("credit", ""),
         "protocol": known[0]["protocol"],

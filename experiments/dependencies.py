@@ -16,7 +16,6 @@ __all__ = ["data_sources", "fingerprint", "fit_sources", "module_file", "sources
 _OWN = ("kgl", "experiments")
 #: What scripts load only while they run.
 _LATER = {
-    "specification": ("kgl.solvers.cvxpy_step",),
     "example": ("kgl.datasets", "kgl.models", "kgl.plotting"),
 }
 
@@ -88,9 +87,11 @@ def _closure(_: Path, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(path.as_posix() for path in shown))
 
 
-def data_sources(spec: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the files that a dataset depends on, its family of graphs among them."""
-    return sources("data", spec["make"], *[f for f in (spec["graph"]["family"],) if "." in f])
+def data_sources(*specs: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the files that datasets depend on, their families of graphs among them."""
+    families = [spec["graph"]["family"] for spec in specs]
+    names = [*(spec["make"] for spec in specs), *(name for name in families if "." in name)]
+    return sources("data", *dict.fromkeys(names))
 
 
 def fit_sources(spec: Mapping[str, Any]) -> tuple[str, ...]:

@@ -11,11 +11,12 @@ import sys
 import time
 import traceback
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.metadata import version
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,27 +112,50 @@ def distinct(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [json.loads(text) for text in texts]
 
 
-def save_arrays(path: str | Path, arrays: Mapping[str, Array], settings: Any) -> None:
-    """Write arrays and their provenance as a compressed ``.npz`` file."""
+def save_arrays(
+    path: str | Path, arrays: Mapping[str, Array] | Iterable[tuple[str, Array]], settings: Any
+) -> None:
+    """Write arrays and their provenance as a compressed ``.npz`` file.
+
+    Arrays may come one by one, so that they need not be in memory at once.
+    """
     record = np.array(json.dumps(provenance(settings), sort_keys=True))
-    with atomic(path) as part, part.open("wb") as stream:
-        np.savez_compressed(stream, **dict(arrays), provenance=record)  # type: ignore[arg-type, unused-ignore]
+    pairs = arrays.items() if isinstance(arrays, Mapping) else arrays
+    # the lowest level takes a fifth of the time and some per cent more space
+    how: Any = {"compression": zipfile.ZIP_DEFLATED, "compresslevel": 1}
+    with atomic(path) as part, zipfile.ZipFile(part, "w", **how) as archive:
+        for name, values in chain(pairs, [("provenance", record)]):
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, np.asanyarray(values), allow_pickle=False)
+            del values  # before the next one is made
 
 
-def load_arrays(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Read what :func:`save_arrays` wrote: the arrays and the provenance."""
+def load_arrays(path: str | Path, level: str = "") -> tuple[dict[str, Array], dict[str, Any]]:
+    """Read what :func:`save_arrays` wrote: the arrays and the provenance.
+
+    With a ``level``, only the arrays whose names begin with it and a slash, without that part.
+    """
+    prefix, name = f"{level}/" * bool(level), ""
+    arrays: dict[str, Array] = {}
     try:
         with zipfile.ZipFile(path) as archive:
-            # whole members: their checksums are compared at the end of each
-            parts = {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
-        arrays = {name: np.lib.format.read_array(BytesIO(part)) for name, part in parts.items()}
-        return arrays, json.loads(str(arrays.pop("provenance")))
+            for name in archive.namelist():
+                if name.startswith(prefix) or name == "provenance.npy":
+                    # whole members: their checksums are compared at the end of each
+                    part = np.lib.format.read_array(BytesIO(archive.read(name)))
+                    arrays[name.removesuffix(".npy").removeprefix(prefix)] = part
+        name = ""
+        record = json.loads(str(arrays.pop("provenance")))
+        if level and not arrays:
+            raise ValueError(f"it has no level {level!r}")
     except FileNotFoundError:
         raise
     except Exception as error:  # a corrupt file can lead to any
+        where = f"{name}: {error}" if name else str(error)
         raise ValueError(
-            f"{path} is not a file of this workflow ({error}); remove it and run again"
+            f"{path} is not a file of this workflow ({where}); remove it and run again"
         ) from error
+    return arrays, record
 
 
 def load_fits(path: str | Path) -> tuple[dict[str, dict[str, Array]], dict[str, Any]]:

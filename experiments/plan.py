@@ -1,4 +1,4 @@
-"""What a run makes: studies, cells, datasets, specifications.
+"""What a run makes: studies, cells, datasets.
 
 A *run* is a directory of results: ``results/paper``, or its own where anything is overridden. What
 cannot be meant is refused here, before any work starts: overrides without effect, names that lead
@@ -14,19 +14,19 @@ from functools import cached_property
 from typing import Any
 
 from experiments.cells import Cell, Study, read_study
-from experiments.config import GROUPS, compose, last_of_each, option, override_key
+from experiments.config import compose, last_of_each, option, options, override_key
 from experiments.dependencies import module_file
 from experiments.io import digest
-from experiments.lookup import ConfigError, conf_dir, resolve, suggest
-from experiments.registry import STANDIN, STANDIN_SUFFIX
+from experiments.lookup import ConfigError, resolve, suggest
+from experiments.registry import STANDIN, STANDIN_SUFFIX, of_protocol, split_protocol
 from experiments.schema import kind_of
 from kgl.problem import MODELS
 from kgl.random_graphs import GRAPH_FAMILIES
 
-__all__ = ["Plan", "make_plan", "plan_of_config", "plan_specification"]
+__all__ = ["Plan", "make_plan", "plan_of_config"]
 
 #: What can be set with ``snakemake --config``.
-KEYS = ("study", "overrides", "run")
+KEYS = ("study", "protocol", "overrides", "run")
 
 
 @dataclass(frozen=True)
@@ -57,22 +57,31 @@ class Plan:
         study does not leave other fits than a run of them all.
         """
         found: dict[str, list[Cell]] = {cell.dataset: [] for cell in self.cells.values()}
-        cells = self.cells
-        if self.run == "paper" != self.name:
-            cells = make_plan("paper").cells | cells
-        for cell in cells.values():
+        for cell in self._shared.values():
             if cell.dataset in found:
                 found[cell.dataset].append(cell)
         return found
 
     @cached_property
-    def specifications(self) -> dict[str, dict[str, Any]]:
-        """What each specification is, by the name of its study and its own."""
-        return {
-            f"{name}/{key}": spec
-            for name, study in self.studies.items()
-            for key, spec in study.settings.get("specifications", {}).items()
-        }
+    def groups(self) -> dict[str, dict[str, Any]]:
+        """What decides the data of each kind, by the level: one job draws them all.
+
+        As with fits, in the paper's directory these are the levels of all studies of the paper.
+        """
+        found: dict[str, dict[str, Any]] = {name.partition("/")[0]: {} for name in self.datasets}
+        for cell in self._shared.values():
+            group, _, level = cell.dataset.partition("/")
+            if group in found:
+                found[group][level] = cell.data
+        return found
+
+    @cached_property
+    def _shared(self) -> dict[str, Cell]:
+        """The cells of the directory, which other studies of the paper may share."""
+        base, protocol = split_protocol(self.run)
+        if self.overrides or base != "paper" or self.name == self.run:
+            return self.cells
+        return make_plan("paper", protocol=protocol).cells | self.cells
 
     @property
     def facts(self) -> dict[str, dict[str, str]]:
@@ -111,10 +120,13 @@ def plan_of_config(config: Mapping[str, Any]) -> Plan:
     for key in config:
         if key not in KEYS:
             raise ConfigError(f"--config {key}={config[key]}: unknown key; {suggest(key, KEYS)}")
-    return make_plan(config.get("study", "paper"), config.get("overrides"), config.get("run"))
+    known = {key: config.get(key) for key in ("overrides", "run", "protocol")}
+    return make_plan(config.get("study", "paper"), **known)
 
 
-def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> Plan:
+def make_plan(
+    study: str = "paper", overrides: Any = None, run: Any = None, protocol: str | None = None
+) -> Plan:
     """Work out what a study, or a collection of studies, takes.
 
     Parameters
@@ -125,25 +137,29 @@ def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> P
         In Hydra's syntax. Their results go to another directory.
     run : str, optional
         Name of that directory instead of one made from the overrides.
+    protocol : str, optional
+        An option of ``conf/protocol`` for the synthetic experiments, instead of those that the
+        collection names; for a single study instead of those that ``paper`` names.
 
     Examples
     --------
-    >>> plan = make_plan("fig2", ["replicates=3", "levels.noise=[0.5]"])
+    >>> plan = make_plan("fig2", ["replicates=3", "levels.noise=[0.5]"], protocol="described")
     >>> len(plan.cells), sorted({cell.dataset for cell in plan.cells.values()})
-    (6, ['sbm-dependent/noise-0.5', 'sbm-independent/noise-0.5'])
+    (6, ['sbm-dependent-described/noise-0.5', 'sbm-independent-described/noise-0.5'])
     """
     given, source = _split_source(_overrides(overrides))
+    given, protocol = _split_chosen(given, protocol)
     top = compose([f"study={study}"]).values()["study"]
     collection = "studies" in top
-    names = top["studies"] if collection else [study]
+    names = _under_protocols(study, top, protocol)
     extra = tuple(top.get("overrides", ())) if collection else ()
     if given and kind_of(top) == "inference":
         raise ConfigError(
             f"override {given[0]!r}: study {study} has a registered design, which overrides do not "
             "change; copy conf/inference/registered.yaml and name the copy in a study"
         )
-    directory = _directory(study, top, given, run)
-    made = [_read(name, extra, given, source) for name in names]
+    directory = _directory(study, top, given, run, protocol)
+    made = [_read(name, extra, given, source, under) for name, under in names]
     if source is not None and not any("files" in c.data["data"] for s in made for c in s.cells):
         raise ConfigError(
             f"override 'data.source={source}': no study of {study!r} uses real data; leave it out"
@@ -157,21 +173,53 @@ def make_plan(study: str = "paper", overrides: Any = None, run: Any = None) -> P
     studies = {f"{s.name}{STANDIN_SUFFIX * s.simulated}": s for s in made}
     _refuse_clashes(studies)
     _refuse_dead_paths(studies)
-    return Plan(study, directory, given, studies, collection)
+    _refuse_absent_tables(studies)
+    # files about a run as a whole have the protocol that it was restricted to in their names
+    return Plan(of_protocol(study, protocol), directory, given, studies, collection)
 
 
-def plan_specification(collection: str, overrides: Sequence[str]) -> Plan:
-    """Work out what a collection of studies takes under some overrides.
+def _split_chosen(given: tuple[str, ...], protocol: Any) -> tuple[tuple[str, ...], str]:
+    """Take ``protocol=...`` out of the overrides: it is the same as ``--config protocol=...``."""
+    others = tuple(text for text in given if override_key(text) != "protocol")
+    chosen = [text.partition("=")[2].strip() for text in given if text not in others]
+    if protocol not in (None, ""):
+        chosen.append(str(protocol))  # the command line reads protocol=3 as a number
+    if len(found := sorted(set(chosen))) > 1:
+        raise ConfigError(f"two protocols are chosen: {', '.join(found)}; leave one")
+    for name in found:
+        if name not in (known := options("protocol")):
+            raise ConfigError(
+                f"protocol = {name!r} is not a file of conf/protocol; {suggest(name, known)}"
+            )
+    return others, "".join(found)
 
-    They count as the collection's own do, not as those of a user: a study that sweeps over the
-    number of nodes keeps its levels where a specification, or a smoke run, sets another number.
-    """
-    top = option("study", collection)
-    settings = (*top.get("overrides", ()), *overrides)
-    studies = {name: read_study(name, settings) for name in top["studies"]}
-    _refuse_clashes(studies)
-    _refuse_dead_paths(studies)
-    return Plan(collection, top.get("run", collection), tuple(overrides), studies, True)
+
+def _under_protocols(study: str, top: dict[str, Any], protocol: str) -> list[tuple[str, str]]:
+    """Return the studies to make, each with its protocol, which is empty where none bears on it."""
+    if "studies" not in top:
+        paper = option("study", "paper")
+        if protocol and (kind_of(top) != "study" or study in paper["studies"]):
+            raise ConfigError(_no_protocol(study, protocol))
+        chosen = paper.get("protocols", {})
+        under = [name for name, names in chosen.items() if study in names]
+        made = [(study, name) for name in ([protocol] if protocol else under or [""])]
+        compared = top.get("tables", ())  # made with it
+        return made + [(s, p) for p, names in chosen.items() for s in compared if s in names]
+    chosen = top.get("protocols", {})
+    if protocol:
+        if not chosen:
+            raise ConfigError(_no_protocol(study, protocol))
+        every = dict.fromkeys(name for names in chosen.values() for name in names)
+        chosen = {protocol: list(chosen.get(protocol, every))}
+    found = [(name, "") for name in top["studies"]]
+    return found + [(name, under) for under, names in chosen.items() for name in names]
+
+
+def _no_protocol(study: str, protocol: str) -> str:
+    return (
+        f"protocol = {protocol!r} does not apply to {study}, see conf/study/paper.yaml; leave it "
+        "out, or override single settings, as in 'overrides=[protocol.fit.average=false]'"
+    )
 
 
 def _overrides(given: Any) -> tuple[str, ...]:
@@ -207,63 +255,53 @@ def _split_source(given: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
     return others, chosen[-1] if chosen else None
 
 
-def _directory(study: str, top: dict[str, Any], given: tuple[str, ...], run: Any) -> str:
+def _directory(
+    study: str, top: dict[str, Any], given: tuple[str, ...], run: Any, protocol: str
+) -> str:
     """Return the name of the directory of results."""
     run = None if run is None else str(run)  # the command line reads run=3 as a number
     if "studies" in top:
-        base = top.get("run", study)
+        base = of_protocol(top.get("run", study), protocol)
     else:
         # a study that is not part of the paper's might describe the paper's cells otherwise
-        base = "paper" if study in option("study", "paper")["studies"] else study
+        whole = _under_protocols("paper", option("study", "paper"), "")
+        same = all(one in whole for one in _under_protocols(study, top, protocol))
+        base = "paper" if same else of_protocol(study, protocol)
     if not given:
         if run not in (None, base):
             raise ConfigError(
                 f"run = {run!r} goes with overrides; without them the run is {base!r}"
             )
         return base
-    if run in ("paper", "smoke", "reduced", "one-off"):
+    if run is not None and _taken(run):
         raise ConfigError(f"run = {run!r}: results/{run} holds other results; choose another name")
     if run is not None and not re.fullmatch(r"\w[\w-]*", run):
         raise ConfigError(
             f"run = {run!r} is not a valid name of a directory; use letters, digits, - and _"
         )
-    return run or f"{study}-{digest(sorted(last_of_each(given)), 8)}"
+    return run or f"{of_protocol(study, protocol)}-{digest(sorted(last_of_each(given)), 8)}"
 
 
-def _read(name: str, extra: tuple[str, ...], given: tuple[str, ...], source: str | None) -> Study:
+def _taken(run: str) -> bool:
+    """Whether a run without overrides has this directory, for all protocols or one of them."""
+    whole = ("paper", "smoke", "one-off")
+    return run in (
+        of_protocol(name, under) for name in whole for under in ("", *options("protocol"))
+    )
+
+
+def _read(
+    name: str, extra: tuple[str, ...], given: tuple[str, ...], source: str | None, protocol: str
+) -> Study:
     kind = kind_of(option("study", name))
-    if kind == "specifications":
-        return _specifications(name, (*extra, *given))
-    if kind == "inference":
+    if protocol and kind != "study":
+        raise ConfigError(_no_protocol(name, protocol))
+    if kind in ("inference", "comparison"):
         return Study(name, compose([f"study={name}"]).values()["study"], (), {})
-    return read_study(name, extra, given, source)
-
-
-def _specifications(name: str, extra: tuple[str, ...]) -> Study:
-    """Return a study whose table comes from specifications instead of cells."""
-    config = compose([f"study={name}"]).values()["study"]
-    reduced = option("study", config["reduced"])
-    files = ["config.yaml", *(f"{group}/*.yaml" for group in GROUPS if group != "study")]
-    files += [f"study/{study}.yaml" for study in (config["reduced"], *reduced["studies"])]
-    found = sorted({path for pattern in files for path in conf_dir().glob(pattern)})
-    # an edit of what they are made of runs them again
-    texts = digest([path.read_text(encoding="utf-8") for path in found])
-    specifications = {}
-    for key, spec in config["specifications"].items():
-        where = f"conf/study/{name}.yaml: study.specifications.{key}"
-        if spec.get("base", key) not in config["specifications"]:
-            raise ConfigError(
-                f"{where}.base = {spec['base']!r} is not a specification; valid: "
-                f"{', '.join(config['specifications'])}"
-            )
-        settings = (*reduced.get("overrides", ()), *spec["overrides"], *extra)
-        try:  # a mistake is found now, not by the job
-            compose([t for t in settings if not override_key(t).startswith("study.")]).values()
-        except ConfigError as error:
-            raise ConfigError(f"{where}: {error}") from None
-        known = {"collection": config["reduced"], "overrides": [*spec["overrides"], *extra]}
-        specifications[key] = {**known, "configurations": texts}
-    return Study(name, config, (), {"specifications": specifications})
+    study = read_study(name, extra, given, source, protocol)
+    if protocol and any("files" in cell.data["data"] for cell in study.cells):
+        raise ConfigError(_no_protocol(name, protocol))  # real data are not drawn by a protocol
+    return study
 
 
 # -- what cannot be meant -----------------------------------------------------------------------
@@ -278,15 +316,26 @@ def _refuse_clashes(studies: Mapping[str, Study]) -> None:
                 if first != spec:
                     raise ConfigError(
                         f"studies {other} and {name} describe {key} differently; give one of them "
-                        f"a `variant` in conf/study/{name}.yaml"
+                        f"a `variant` in conf/study/{study.option}.yaml"
                     )
+
+
+def _refuse_absent_tables(studies: Mapping[str, Study]) -> None:
+    made = {study.option for study in studies.values()}
+    for study in studies.values():
+        for table in study.config.get("tables", ()):
+            if table not in made:
+                raise ConfigError(
+                    f"conf/study/{study.option}.yaml: study.tables names {table!r}, which this run "
+                    "does not make; add it to the collection"
+                )
 
 
 def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:
     """Refuse functions that do not exist before any work starts, not after all of it."""
-    for name, study in studies.items():
+    for study in studies.values():
         figure = f"experiments.figures.{study.config['figure']}"
-        _check_path(figure, f"conf/study/{name}.yaml: figure")
+        _check_path(figure, f"conf/study/{study.option}.yaml: figure")
     cells = {cell.name: cell for study in studies.values() for cell in study.cells}
     estimators = {(c.model, c.fit["estimator"]): list(c.fit["grid"]) for c in cells.values()}
     for (model, path), axes in estimators.items():

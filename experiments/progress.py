@@ -1,6 +1,6 @@
 """How far a run is and how long it still takes.
 
-Files of fitted datasets and judged specifications are counted, so it does not matter which process,
+Files of fitted datasets and of simulations are counted, so it does not matter which process,
 or which machine of a cluster, makes them. They are weighed by their expected cost; the time per
 unit of cost is measured while the run goes on.
 """
@@ -21,9 +21,7 @@ from experiments.publish import scored, simulated_parts
 
 __all__ = ["Progress", "calm", "duration", "watch"]
 
-#: Expected cost of a specification, in the seconds of the costs of cells.
-SPECIFICATION = 75.0
-#: And of a job of simulations.
+#: Expected cost of a job of simulations, in the seconds of the costs of cells.
 SIMULATION = 20.0
 
 
@@ -57,7 +55,7 @@ class Progress:
         self.costs = {
             out / f"fits/{name}.npz": sum(cell.cost for cell in cells)
             for name, cells in plan.datasets.items()
-        } | {out / f"specifications/{name}.parquet": SPECIFICATION for name in plan.specifications}
+        }
         simulated = [path for name in plan.studies for path in simulated_parts(plan, name)]
         self.costs |= {root / path: SIMULATION for path in simulated}
         self.studies = {name: [root / path for path in scored(plan, name)] for name in plan.studies}

@@ -29,7 +29,7 @@ def claim_tables(plan: Plan) -> dict[str, str]:
         return {}
     root = f"{plan.directory}/tables"
     tables = {s.name: f"{root}/{key}.parquet" for key, s in plan.studies.items()
-              if s.name in STUDIES}  # fmt: skip
+              if s.option in STUDIES}  # fmt: skip
     facts = {f"{FACTS}-{about['files']}": key for key, about in plan.facts.items()}
     return tables | {name: f"{root}/{FACTS}-{key}.parquet" for name, key in facts.items()}
 
@@ -54,10 +54,10 @@ def simulated_parts(plan: Plan, study: str) -> list[str]:
 
 
 def scored(plan: Plan, study: str) -> list[str]:
-    """Return the files that the table of a study is made from: fits, or specifications."""
+    """Return the files that the table of a study is made from: fits, simulations, or tables."""
     found = [f"fits/{cell.dataset}.npz" for cell in plan.studies[study].cells]
-    keys = [key for key in plan.specifications if key.startswith(f"{study}/")]
-    found += [f"specifications/{key}.parquet" for key in keys]
+    compared = plan.studies[study].config.get("tables", ())
+    found += [f"tables/{n}.parquet" for n, s in plan.studies.items() if s.option in compared]
     found = [f"{plan.directory}/{name}" for name in dict.fromkeys(found)]
     return found + simulated_parts(plan, study)
 
@@ -66,7 +66,8 @@ def arrays(plan: Plan, study: str, kind: str) -> list[str]:
     """Return the files of arrays (``fits`` or ``data``) that a figure reads besides its table."""
     found = plan.studies[study]
     cells = found.cells if found.config.get("arrays") else ()
-    return [f"{plan.directory}/{kind}/{cell.dataset}.npz" for cell in cells]
+    names = [cell.dataset if kind == "fits" else cell.dataset.partition("/")[0] for cell in cells]
+    return [f"{plan.directory}/{kind}/{name}.npz" for name in names]
 
 
 def drawn(plan: Plan, study: str) -> dict[str, Any]:
@@ -74,7 +75,7 @@ def drawn(plan: Plan, study: str) -> dict[str, Any]:
     found = plan.studies[study]
     labels = [cell.labels for cell in found.cells]
     known = {"config": found.config, "settings": found.settings, "simulated": found.simulated}
-    return {**known, "labels": labels}
+    return {**known, "labels": labels, "protocol": found.protocol}
 
 
 def looks(plan: Plan, study: str) -> dict[str, Any]:
@@ -127,17 +128,21 @@ def captions(plan: Plan) -> dict[str, dict[str, Any]]:
 def record(plan: Plan) -> dict[str, Any]:
     """Return what the run is, for its provenance."""
     cells = {name: digest([cell.data, cell.fit]) for name, cell in plan.cells.items()}
-    found = {"name": plan.run, "overrides": list(plan.overrides), "cells": digest(cells)}
-    drawn = [s.settings["protocol"] for s in plan.studies.values() if s.settings.get("alpha")]
-    if drawn:  # a study may have settings that differ: the protocol that most of them share
-        found["protocol"] = max(drawn, key=drawn.count)
-    return found | ({"specifications": digest(plan.specifications)} if plan.specifications else {})
+    found: dict[str, Any] = {"name": plan.run, "overrides": list(plan.overrides)}
+    found["cells"] = digest(cells)
+    protocols: dict[str, Any] = {}
+    for name in dict.fromkeys(s.protocol for s in plan.studies.values() if s.settings.get("alpha")):
+        # a study may have settings that differ: those that most of them share
+        drawn = [s.settings["protocol"] for s in plan.studies.values()
+                 if s.protocol == name and s.settings.get("alpha")]  # fmt: skip
+        protocols[name] = max(drawn, key=drawn.count)
+    return {**found, "protocols": protocols}
 
 
 def benchmarks(plan: Plan) -> dict[str, list[str]]:
     """Return benchmark files by kind of job; fits by kind of study, since they cost the most."""
     root = f"{plan.directory}/benchmarks"
-    files = {"data": [f"{root}/data/{name}.tsv" for name in plan.datasets]}
+    files = {"data": [f"{root}/data/{name}.tsv" for name in plan.groups]}
     for name, (cell, *_) in plan.datasets.items():
         kind = f"fit {cell.labels['data']}, {cell.labels['sweep']}"
         files.setdefault(kind, []).append(f"{root}/fit/{name}.tsv")
@@ -146,6 +151,5 @@ def benchmarks(plan: Plan) -> dict[str, list[str]]:
         for study, design in designs(plan).items()
         for part in parts(design)
     ]
-    files["specification"] = [f"{root}/specifications/{n}.tsv" for n in plan.specifications]
     files["score"] = [f"{root}/score/{n}.tsv" for n in plan.studies]
     return files

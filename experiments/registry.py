@@ -105,7 +105,7 @@ SELECTIONS = {
 }
 #: What a sweep varies, on an axis.
 SWEEPS = {
-    "noise": r"noise level $\sigma_\epsilon^2$",
+    "noise": "noise level",
     "missing": "missing rate",
     "n": "number of observations $n$",
     "m": "number of nodes $m$",

@@ -14,9 +14,9 @@ from experiments.lookup import ConfigError, conf_dir, suggest
 
 __all__ = ["STUDY_KINDS", "check", "kind_of", "leaves"]
 
-#: What a file of conf/study can be: a figure, several of them, several under specifications, or the
-#: study of unstated settings.
-STUDY_KINDS = ("study", "collection", "specifications", "inference")
+#: What a file of conf/study can be: a figure, several of them, a figure of the tables of others, or
+#: the study of unstated settings.
+STUDY_KINDS = ("study", "collection", "comparison", "inference")
 
 
 def leaves(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -30,10 +30,8 @@ def leaves(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def kind_of(study: Mapping[str, Any]) -> str:
     """Return which of :data:`STUDY_KINDS` a file of conf/study is."""
-    if "studies" in study:
-        return "collection"
-    kinds = [kind for kind in ("specifications", "inference") if kind in study]
-    return kinds[0] if kinds else "study"
+    keys = {"studies": "collection", "tables": "comparison", "inference": "inference"}
+    return next((kind for key, kind in keys.items() if key in study), "study")
 
 
 @cache

@@ -19,7 +19,7 @@ from kgl._types import Array
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["KEYS", "best_points", "join_verdicts", "score_cell", "score_study", "summarise"]
+__all__ = ["KEYS", "best_points", "score_cell", "score_study", "summarise"]
 
 #: Metrics that a grid point can be selected by, and whether more of it is better.
 SELECTING = {name: bool(m.higher_is_better) for name, m in METRICS.items() if m.selects}
@@ -206,22 +206,4 @@ def summarise(
         if pool:
             frame.insert(1, "graph", "+".join(dict.fromkeys(rows["graph"])))
         parts.append(frame)
-    return pd.concat(parts, ignore_index=True)
-
-
-def join_verdicts(
-    specifications: Mapping[str, Mapping[str, Any]], tables: Iterable[pd.DataFrame]
-) -> pd.DataFrame:
-    """Return the verdicts under all specifications as one table, with what each specification is.
-
-    Each is compared with its ``base``: the first, unless another one is named.
-    """
-    import pandas as pd
-
-    first = next(iter(specifications))
-    parts = []
-    for (name, about), table in zip(specifications.items(), tables, strict=True):
-        known = {"specification": name, "detail": about["detail"], "choice": about["choice"]}
-        known |= {"default": not about["overrides"], "base": about.get("base", first)}
-        parts.append(table.assign(**known)[[*known, *table]])
     return pd.concat(parts, ignore_index=True)

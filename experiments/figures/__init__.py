@@ -45,9 +45,12 @@ class Inputs:
     labels : sequence of dict
         The graph, data, level and model of each cell.
     fits, data : sequence of str
-        Files of the datasets of the cells, where the study sets ``arrays``.
+        For each cell the file of its fits and that of its kind of data, where the study sets
+        ``arrays``.
     simulated : bool
         Whether simulated data replace real ones.
+    protocol : str
+        The protocol that the study is made under, if any bears on it.
     """
 
     study: str
@@ -58,6 +61,7 @@ class Inputs:
     fits: Sequence[str] = ()
     data: Sequence[str] = ()
     simulated: bool = False
+    protocol: str = ""
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -93,7 +97,8 @@ class Inputs:
     def arrays(self) -> Iterator[tuple[dict[str, Any], dict[str, Array], dict[str, Array]]]:
         """Yield labels, data and fit of each cell; replicates are along the first axis."""
         for labels, data, fit in zip(self.labels, self.data, self.fits, strict=True):
-            yield labels, load_arrays(data)[0], load_fits(fit)[0][labels["model"]]
+            drawn, _ = load_arrays(data, Path(fit).stem)
+            yield labels, drawn, load_fits(fit)[0][labels["model"]]
 
     def aps(self, fit: Mapping[str, Array]) -> Array:
         """Return the average precision of a fit, of weights or of scores as the protocol sets."""
@@ -112,14 +117,16 @@ def draw(
     """Draw the figure of a study and write it in the formats of ``outputs``."""
     mpl.use("Agg")
     style.use()
-    given = {key: known[key] for key in ("config", "settings", "labels", "simulated")}
+    given = {key: known[key] for key in ("config", "settings", "labels", "simulated", "protocol")}
     inputs = Inputs(study=study, table=load_table(table)[0], fits=fits, data=data, **given)
     figure, numbers = resolve(f"experiments.figures.{inputs.config['figure']}")(inputs)
     notices = [STANDIN] if inputs.simulated else []
     if "notice" in inputs.settings:
         notices.append(inputs.settings["notice"])
-    if notices:
-        figure.suptitle(", ".join(notices), color=style.ORANGE, fontsize=9, fontweight="bold")
+    words = [*notices, *[f"protocol {inputs.protocol}"] * bool(inputs.protocol)]
+    if words:
+        look = {"color": style.ORANGE, "fontweight": "bold"} if notices else {"color": style.GREY}
+        figure.suptitle(", ".join(words), fontsize=9 if notices else 8, **look)
     if inputs.simulated:
         numbers.insert(0, "source", STANDIN)
     for path in outputs:

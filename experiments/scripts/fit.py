@@ -8,7 +8,8 @@ from experiments import io
 from experiments.fit import fit_cell
 
 with io.logged(snakemake.log[0]) as report:
-    data, record = io.load_arrays(snakemake.input.data)
+    level = snakemake.wildcards.level
+    data, record = io.load_arrays(snakemake.input.data, level)
     arrays: dict[str, Any] = {}
     content = io.array_digest(data)
     made_by, errors = [], []
@@ -27,5 +28,5 @@ with io.logged(snakemake.log[0]) as report:
     if errors:
         raise errors[0]
     fits = {model: dict(job["fit"]) for model, job in snakemake.params.models.items()}
-    settings = {"data": record["settings"], "fits": fits, "made_by": io.distinct(made_by)}
+    settings = {"data": record["settings"][level], "fits": fits, "made_by": io.distinct(made_by)}
     io.save_arrays(snakemake.output[0], arrays, settings)

@@ -15,7 +15,8 @@ from jsonschema import Draft202012Validator
 from omegaconf import OmegaConf
 
 from experiments import registry
-from experiments.config import GROUPS, compose, option, options
+from experiments.config import GROUPS, compose, option, options, override_key
+from experiments.inference.design import load_design
 from experiments.lookup import ROOT, ConfigError, conf_dir, resolve
 from experiments.schema import STUDY_KINDS, check, kind_of
 
@@ -273,3 +274,21 @@ def test_functions_that_are_absent_are_refused_with_a_remedy(copied: Path) -> No
     assert resolve("config_beside.answer")() == 42
     with pytest.raises(ModuleNotFoundError, match="No module named 'config_absent'"):
         resolve("config_needs.fit")
+
+
+def test_the_verdict_has_a_seed_that_no_search_had_and_no_file_changes_it() -> None:
+    used, seed = load_design("registered")["seeds"], compose([]).values()["seed"]
+    assert set(used) == {"search", "confirm", "final"}
+    assert len({*used.values(), seed}) == 4
+    for name in of("protocol"):
+        assert compose([f"protocol={name}"]).values()["seed"] == seed
+    for name in of("study"):
+        study = option("study", name)
+        texts = list(study.get("overrides", ()))
+        for specification in study.get("specifications", {}).values():
+            texts += specification["overrides"]
+        keys = {*map(override_key, texts), *study.get("sweep", {})}
+        assert "seed" not in keys, name
+        # whatever it composes with
+        if kind_of(study) == "study":
+            assert compose([f"study={name}"]).values()["seed"] == seed

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from experiments.dependencies import fingerprint, fit_sources, module_file, sources
+from experiments.dependencies import data_sources, fingerprint, fit_sources, module_file, sources
 from experiments.lookup import ROOT
 from kgl.problem import MODELS
 
@@ -38,7 +38,7 @@ def note(job):
 def run(script, job, output, params=None, given=None):
     fake = SimpleNamespace(log=[work / "log"], output=[str(work / output)], input=given,
                            params=SimpleNamespace(**params or {}),
-                           wildcards=SimpleNamespace(study="a"))
+                           wildcards=SimpleNamespace(study="a", level="one"))
     runpy.run_path(f"experiments/scripts/{script}.py", init_globals={"snakemake": fake})
     note(job)
 
@@ -62,12 +62,12 @@ for make, graph, data in (
 ):
     make = f"experiments.datasets.{make}"
     spec = {"make": make, "seed": 0, "replicates": 1, "graph": graph, "data": data}
-    run("data", f"data {make}", "data.npz", {"spec": spec})
+    run("data", f"data {make}", "data.npz", {"specs": {"one": spec}})
 for name, spec in json.loads(sys.argv[2]).items():
     params = {"models": {"mine": {"fit": spec, "code": ""}}, "kept": work / "kept"}
     run("fit", f"fit {name}", "fit.npz", params, SimpleNamespace(data=work / "data.npz"))
 assert len(list((work / "kept").iterdir())) == len(json.loads(sys.argv[2]))  # none was kept before
-score = {"cells": [(f"{work.name}/fit", {"model": "mine"})], "specifications": None,
+score = {"cells": [(f"{work.name}/fit", {"model": "mine"})],
          "score": {"aps": "weights", "best": "replicate"}}
 run("score", "score", "t.parquet", score, SimpleNamespace(files=[str(work / "fit.npz")]))
 run("facts", "facts", "facts.parquet", {"about": {"files": "sushi", "source": "simulated"}})
@@ -146,9 +146,18 @@ def test_data_and_figures_depend_on_their_own_functions() -> None:
     assert drawn not in plain
     assert real in sources("data", "experiments.datasets.real.swiss")
     assert drawn in sources("data", "experiments.datasets.custom_kernels.custom_kernels")
+    # a job draws all levels of a kind, whatever functions draw them
+    makes = ("synthetic.synthetic", "real.swiss", "synthetic.synthetic")
+    specs = [{"make": f"experiments.datasets.{m}", "graph": {"family": "er"}} for m in makes]
+    assert set(data_sources(*specs)) == {
+        *plain,
+        *sources("data", "experiments.datasets.real.swiss"),
+    }
+    own = {**specs[0], "graph": {"family": "kgl.plotting.plot_graph"}}
+    assert "kgl/plotting.py" in data_sources(specs[0], own)
     curves = sources("figure", "experiments.figures.curves.recovery")
     assert {"experiments/figures/curves.py", "experiments/figures/style.py"} <= set(curves)
-    assert "experiments/figures/specifications.py" not in curves
+    assert "experiments/figures/robustness.py" not in curves
 
 
 def test_files_of_functions_are_found_without_importing_them() -> None:

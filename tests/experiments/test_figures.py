@@ -88,10 +88,12 @@ def make(folder: Path, name: str, **more: Any) -> Inputs:
                 del fit["aps_scores"], fit["sse"], fit["mse_out"], data_arrays["W"]
     cells = [(what, fit) for what, (_, fit) in zip(labels, made, strict=True)]
     table = score_study("made", cells, score)
-    drawn_from = [_save(folder / f"data-{k}.npz", arrays) for k, (arrays, _) in enumerate(made)]
+    levelled = [_of(f"level-{k}", arrays) for k, (arrays, _) in enumerate(made)]
+    together = {name: values for arrays in levelled for name, values in arrays.items()}
+    drawn_from = [_save(folder / "data.npz", together)] * len(made)
     fits = [
         # a file of fits may have a model that the study has not
-        _save(folder / f"fits-{k}.npz", _of("other", {n: np.zeros_like(a) for n, a in fit.items()})
+        _save(folder / f"level-{k}.npz", _of("other", {n: np.zeros_like(a) for n, a in fit.items()})
               | _of(what["model"], fit))
         for k, (what, fit) in enumerate(cells)
     ]  # fmt: skip
@@ -99,8 +101,9 @@ def make(folder: Path, name: str, **more: Any) -> Inputs:
     return Inputs("made", config, {"protocol": {"score": score}}, table, labels, fits, drawn_from)
 
 
-def _of(model: str, fit: dict[str, Any]) -> dict[str, Any]:
-    return {f"{model}/{name}": values for name, values in fit.items()}
+def _of(part: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """Name arrays as in a file of several parts: models of fits, levels of data."""
+    return {f"{part}/{name}": values for name, values in arrays.items()}
 
 
 def _save(path: Path, arrays: dict[str, Any]) -> str:
@@ -152,21 +155,33 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path: Path, name: str) -> None:
     assert files[0] == files[1]
 
 
+@pytest.fixture
+def titles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The titles of the pictures that are written, without the time of drawing them."""
+    found: list[str] = []
+
+    def record(fig: Figure, path: Path, **_: Any) -> None:
+        found.append(fig.get_suptitle())
+        path.touch()
+
+    monkeypatch.setattr(Figure, "savefig", record)
+    return found
+
+
+def known_of(inputs: Inputs) -> dict[str, Any]:
+    """What the workflow gives to a figure besides files."""
+    names = ("config", "settings", "labels", "simulated", "protocol")
+    return {name: getattr(inputs, name) for name in names}
+
+
 @pytest.mark.parametrize("simulated", [True, False])
 @pytest.mark.parametrize("name", REAL)
 def test_a_stand_in_is_marked_in_the_picture_and_in_the_table(
-    name: str, simulated: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, simulated: bool, tmp_path: Path, titles: list[str]
 ) -> None:
     inputs = make(tmp_path, name)
     save_table(tmp_path / "t.parquet", inputs.table, {})
-    titles: list[str] = []
-
-    def record(fig: Figure, path: Path, **_: Any) -> None:
-        titles.append(fig.get_suptitle())
-        path.touch()
-
-    monkeypatch.setattr(Figure, "savefig", record)  # without the time of drawing
-    known = {"config": inputs.config, "settings": inputs.settings, "labels": inputs.labels}
+    known = known_of(inputs)
     outputs = [str(tmp_path / "made.csv"), str(tmp_path / "made.png")]
     paths: dict[str, Any] = {"fits": inputs.fits, "data": inputs.data, "outputs": outputs}
     draw("made", known | {"simulated": simulated}, table=str(tmp_path / "t.parquet"), **paths)
@@ -179,6 +194,16 @@ def test_a_stand_in_is_marked_in_the_picture_and_in_the_table(
         assert set(written["source"]) == {STANDIN}
     else:
         assert not written.isin([STANDIN]).any(axis=None)
+
+
+def test_a_picture_names_its_protocol(tmp_path: Path, titles: list[str]) -> None:
+    inputs = make(tmp_path, "recovery")
+    save_table(tmp_path / "t.parquet", inputs.table, {})
+    noticed = {"settings": {**inputs.settings, "notice": "PREVIEW"}}
+    for more in ({}, {"protocol": "printed"}, {"protocol": "printed", **noticed}):
+        paths = {"fits": [], "data": [], "outputs": [str(tmp_path / "made.png")]}
+        draw("made", known_of(inputs) | more, table=str(tmp_path / "t.parquet"), **paths)
+    assert titles == ["", "protocol printed", "PREVIEW, protocol printed"]
 
 
 @pytest.mark.parametrize(

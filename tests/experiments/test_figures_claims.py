@@ -1,4 +1,4 @@
-"""Figures of controls, limits, cross-validation and specifications, from made-up tables."""
+"""Figures of controls, limits and cross-validation, from made-up tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matplotlib.colors import to_hex
 
 from experiments.figures import Inputs, panels
 from experiments.figures.gains import ALONE, gains
-from experiments.registry import ALL_POINTS, CV, FAMILIES, PRINTED_APS, Verdict, axis_label, model
+from experiments.registry import ALL_POINTS, CV, FAMILIES, PRINTED_APS, axis_label, model
 from experiments.stats import mean_interval
 
 R = 4
@@ -314,44 +314,6 @@ def test_sizes_pools_families() -> None:
         np.testing.assert_allclose(line.get_xdata(), [30, 300], rtol=0.05)
 
 
-def _specifications(count: int = 21, claims: int = 27) -> Inputs:
-    rng = np.random.default_rng(0)
-    rows = []
-    for k in range(count):
-        known = {"specification": f"r{k}", "detail": "default" if k == 1 else f"s{k % 3}",
-                 "choice": f"change {k}", "default": k == min(1, count - 1),
-                 "h1_distance": 0.01 * k if k else np.nan}  # fmt: skip
-        verdicts = [list(Verdict)[rng.integers(4)].value for _ in range(claims)]
-        rows += [{**known, "claim": f"C{c}", "verdict": v} for c, v in enumerate(verdicts)]
-    return Inputs("made", {"figure": "specifications.draw"}, {}, pd.DataFrame(rows))
-
-
-def test_specifications_draws_every_verdict() -> None:
-    inputs = _specifications()
-    fig, numbers = drawn(inputs)
-    pd.testing.assert_frame_equal(numbers, inputs.table)
-    bars, dots, cells = fig.axes
-    order = ["r1", *(f"r{k}" for s in (0, 2, 1) for k in range(21) if k % 3 == s and k != 1)]
-    assert ticks(cells) == [f"change {name[1:]}" for name in order]
-    assert [tick.get_text() for tick in cells.get_yticklabels()] == [f"C{c}" for c in range(27)]
-    verdicts = numbers.pivot(index="claim", columns="specification", values="verdict")
-    for container, verdict in zip(bars.containers, Verdict, strict=True):
-        counts = [patch.get_height() for patch in container]
-        assert counts == [(verdicts[name] == verdict).sum() for name in order]
-    picture = cells.get_images()[0].get_array()
-    symbols = {tuple(map(int, text.get_position())): text.get_text() for text in cells.texts}
-    assert len(symbols) == 21 * 27
-    for row, column in ((0, 0), (5, 13), (26, 20)):
-        verdict = Verdict(verdicts.loc[f"C{row}", order[column]])
-        assert to_hex(picture[row, column]) == verdict.color.lower()
-        assert symbols[column, row] == verdict.symbol
-    heights = [0.01 * int(name[1:]) if name != "r0" else np.nan for name in order]
-    np.testing.assert_allclose(dots.get_lines()[0].get_ydata(), heights)
-    assert sorted(text.get_text() for text in bars.texts) == ["default", "s0", "s1", "s2"]
-    with pytest.raises(ValueError, match=r"made: perhaps .* valid: reproduced, partly"):
-        drawn(replace(inputs, table=inputs.table.assign(verdict="perhaps")))
-
-
 @pytest.mark.parametrize(
     "inputs",
     [
@@ -366,7 +328,6 @@ def test_specifications_draws_every_verdict() -> None:
         _tuned(("ring",), (0.0,), runs=1),
         _tuned(("sbm",), (0.0, 0.4)),
         _sizes((10,), (30,), runs=1),
-        _specifications(1, 3),
     ],
 )
 def test_reduced_runs_are_drawn(inputs: Inputs) -> None:

@@ -7,7 +7,9 @@ import re
 import signal
 import subprocess
 import sys
+import weakref
 import zipfile
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -102,6 +104,67 @@ def test_the_fits_of_a_dataset_are_read_by_model(tmp_path: Path) -> None:
         for name, values in ARRAYS.items():
             np.testing.assert_array_equal(fit[name], values, strict=True)
     assert record["settings"] == SETTINGS
+
+
+def of_levels() -> dict[str, np.ndarray]:
+    """Arrays of two levels, one of which is the beginning of the other's name."""
+    return {f"noise-{level}/{k}": a + level for level in (0.5, 0.55) for k, a in ARRAYS.items()}
+
+
+def test_one_level_of_a_file_is_read_without_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "sbm-independent.npz"
+    save_arrays(path, of_levels(), {"noise-0.5": SETTINGS, "noise-0.55": {}})
+    for level in (0.5, 0.55):
+        arrays, record = load_arrays(path, f"noise-{level}")
+        assert list(arrays) == list(ARRAYS)
+        for name, values in ARRAYS.items():
+            np.testing.assert_array_equal(arrays[name], values + level, strict=True)
+        assert set(record["settings"]) == {"noise-0.5", "noise-0.55"}
+    assert list(load_arrays(path)[0]) == list(of_levels())
+    for level in ("noise-0", "noise-1.0", "noise-0.5/sse"):
+        with pytest.raises(ValueError, match=rf"independent\.npz .*no level '{level}'"):
+            load_arrays(path, level)
+
+
+def test_a_corrupt_member_is_refused_by_name_and_leaves_other_levels(tmp_path: Path) -> None:
+    path, member = tmp_path / "a.npz", "noise-0.5/sse.npy"
+    save_arrays(path, of_levels(), SETTINGS)
+    with zipfile.ZipFile(path) as archive:
+        found = archive.getinfo(member)
+    start = found.header_offset + 30 + len(member) + 20  # behind the header and its sizes
+    whole = path.read_bytes()
+    for place in range(start, start + found.compress_size, 3):
+        spoiled = bytearray(whole)
+        spoiled[place] ^= 255
+        path.write_bytes(spoiled)
+        for level in ("", "noise-0.5"):
+            with pytest.raises(ValueError, match="remove it") as caught:
+                load_arrays(path, level)
+            assert str(path) in str(caught.value)
+            assert member in str(caught.value)
+        assert set(load_arrays(path, "noise-0.55")[0]) == set(ARRAYS)
+
+
+def test_arrays_that_come_one_by_one_are_not_in_memory_at_once(tmp_path: Path) -> None:
+    before: list[weakref.ref[np.ndarray]] = []
+
+    def array(value: float) -> np.ndarray:
+        assert all(one() is None for one in before)  # gone when the next is made
+        made = np.full(9, float(value))
+        before.append(weakref.ref(made))
+        return made
+
+    def drawn() -> Iterator[tuple[str, np.ndarray]]:
+        for level in range(5):
+            yield f"noise-{level}/Y", array(level)
+
+    save_arrays(tmp_path / "a.npz", drawn(), SETTINGS)
+    for level in range(5):
+        assert load_arrays(tmp_path / "a.npz", f"noise-{level}")[0]["Y"].tolist() == [level] * 9
+    # the same bytes as those of a mapping
+    together = {f"noise-{level}/Y": np.full(9, float(level)) for level in range(5)}
+    save_arrays(tmp_path / "b.npz", together, SETTINGS)
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
 def test_tables_come_back_as_they_were(tmp_path: Path) -> None:

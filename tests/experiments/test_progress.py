@@ -13,7 +13,7 @@ import pytest
 
 from experiments.cells import Cell, Study
 from experiments.plan import Plan
-from experiments.progress import SPECIFICATION, Progress, calm, watch
+from experiments.progress import Progress, calm, watch
 
 
 class Clock:
@@ -33,21 +33,18 @@ def cell(dataset: str, model: str = "gl") -> Cell:
     return Cell(f"er/{dataset}/{model}", f"er/{dataset}", model, {}, data, fit)
 
 
-def make_plan(studies: dict[str, list[str]], **specifications: list[str]) -> Plan:
-    """A plan of cells of the same cost; a study may have specifications instead."""
+def make_plan(studies: dict[str, list[str]]) -> Plan:
+    """A plan of cells of the same cost."""
     made = {
         name: Study(name, {}, tuple(cell(*c.split(":")) for c in cells), {})
         for name, cells in studies.items()
     }
-    for name, keys in specifications.items():
-        settings = {"specifications": {key: {"overrides": []} for key in keys}}
-        made[name] = Study(name, {}, (), settings)
     return Plan("all", "mine", (), made, True)
 
 
-def finish(root: Path, *names: str, directory: str = "fits/er", end: str = "npz") -> None:
+def finish(root: Path, *names: str) -> None:
     for name in names:
-        path = root / "results/mine" / directory / f"{name}.{end}"
+        path = root / f"results/mine/fits/er/{name}.npz"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 
@@ -100,16 +97,6 @@ def test_models_of_a_dataset_are_one_job_that_costs_what_they_do(tmp_path: Path)
     finish(tmp_path, "b")
     assert "2 of 3 fit jobs, 80% of the work" in progress.line()
     assert progress.line().endswith("2 of 3 studies fitted")
-
-
-def test_specifications_count_as_jobs(tmp_path: Path) -> None:
-    plan = make_plan({"one": ["a"]}, many=["default", "summed"])
-    progress = Progress(plan, root=tmp_path)
-    total = cell("a").cost + 2 * SPECIFICATION
-    assert sum(progress.costs.values()) == pytest.approx(total)
-    finish(tmp_path, "default", directory="specifications/many", end="parquet")
-    assert f"1 of 3 fit jobs, {SPECIFICATION / total:.0%} of the work" in progress.line()
-    assert progress.line().endswith("0 of 2 studies fitted: many 1/2")
 
 
 def test_a_run_is_watched_until_it_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,6 @@ from experiments.fit import fit_cell
 from experiments.io import digest, load_arrays, load_fits, load_table, save_table
 from experiments.lookup import ROOT, ConfigError
 from experiments.score import score_study
-from experiments.specifications import judge_specification
 
 DATA: dict[str, Any] = {
     "make": "experiments.datasets.synthetic.synthetic",
@@ -57,8 +56,12 @@ def run(script: str, log: Path, **known: Any) -> None:
     runpy.run_path(str(ROOT / f"experiments/scripts/{script}.py"), init_globals={"snakemake": fake})
 
 
-def make_data(path: Path, spec: dict[str, Any] = DATA) -> Path:
-    params = SimpleNamespace(spec=spec)
+LEVEL = "noise-0.1"
+
+
+def make_data(path: Path, spec: dict[str, Any] = DATA, **others: dict[str, Any]) -> Path:
+    """Draw a level, and others by their names."""
+    params = SimpleNamespace(specs={LEVEL: spec, **others})
     run("data", path.with_suffix(".log"), output=Named(str(path)), params=params)
     return path
 
@@ -69,7 +72,7 @@ def make_fits(data: Path, path: Path, kept: Path, code: str = "1", **models: Any
     jobs = {name: {"fit": spec, "code": code} for name, spec in models.items()}
     params = SimpleNamespace(models=jobs, kept=str(kept))
     known = {"input": Named(data=str(data)), "output": Named(str(path)), "params": params}
-    run("fit", path.with_suffix(".log"), **known)
+    run("fit", path.with_suffix(".log"), **known, wildcards=SimpleNamespace(level=LEVEL))
     return path
 
 
@@ -79,7 +82,7 @@ def make_table(fits: list[Path], cells: list[tuple[str, dict[str, Any]]], path: 
         path.with_suffix(".log"),
         input=Named(files=[str(fit) for fit in fits]),
         output=Named(str(path)),
-        params=SimpleNamespace(cells=cells, score=SCORE, specifications=None),
+        params=SimpleNamespace(cells=cells, score=SCORE),
         wildcards=SimpleNamespace(study="fig2"),
     )
     return path
@@ -105,11 +108,14 @@ def same(found: dict[str, Any], expected: dict[str, Any]) -> bool:
 
 
 def test_data_fit_and_table_through_files(tmp_path: Path) -> None:
-    data = make_data(tmp_path / "data.npz")
-    arrays, record = load_arrays(data)
-    assert same(arrays, build(DATA))
-    assert record["settings"] == DATA
-    assert "replicate 2/2" in (tmp_path / "data.log").read_text()
+    noisy = {**DATA, "data": {**DATA["data"], "noise": 1.0}}
+    data = make_data(tmp_path / "data.npz", **{"noise-1.0": noisy})
+    for level, spec in ((LEVEL, DATA), ("noise-1.0", noisy)):
+        arrays, record = load_arrays(data, level)
+        assert same(arrays, build(spec))
+        assert record["settings"][level] == spec
+    log = (tmp_path / "data.log").read_text()
+    assert log.index(f"{LEVEL}:") < log.index("replicate 2/2") < log.index("noise-1.0:")
 
     specs, kept = {"gl2step": FIT, "gl": GL}, tmp_path / "kept"
     fit = make_fits(data, tmp_path / "a/er-independent/noise-0.1.npz", kept, **specs)
@@ -197,56 +203,6 @@ def test_facts_of_a_data_set_go_to_a_table_and_a_log(files: str, tmp_path: Path)
     assert table.to_dict("records") == expected
     assert record["settings"] == about
     assert f"{files} (simulated): " in (tmp_path / "log").read_text()
-
-
-JUDGED = pd.DataFrame(
-    {"claim": ["N1", "H1"], "verdict": ["reproduced", "partly"], "held": [3, 1],
-     "criteria": [3, 4], "h1_distance": 0.25}
-)  # fmt: skip
-
-
-def test_a_specification_is_judged_and_written(tmp_path: Path) -> None:
-    sizes = ["replicates=1", "protocol.data.m=8", "protocol.data.n=12", "levels.noise=[0.0]"]
-    spec = {"collection": "reduced_tiny", "overrides": sizes, "configurations": "abc"}
-    path, params = tmp_path / "s.parquet", SimpleNamespace(spec=spec)
-    run("specification", tmp_path / "log", output=Named(str(path)), params=params)
-    table, record = load_table(path)
-    assert table.equals(judge_specification("reduced_tiny", sizes))
-    assert record["settings"] == spec
-    assert f"{table['claim'][0]}: {table['verdict'][0]}" in (tmp_path / "log").read_text()
-
-
-def test_the_verdicts_of_all_specifications_are_one_table(tmp_path: Path) -> None:
-    about = {
-        "default": {"detail": "default", "choice": "none", "overrides": []},
-        "n50": {"detail": "n", "choice": "n = 50", "overrides": ["protocol.data.n=50"]},
-        "cvxpy": {"detail": "solver", "choice": "CVXPY", "overrides": ["a=1"], "base": "n50"},
-    }
-    files = [str(tmp_path / f"{name}.parquet") for name in about]
-    made = [JUDGED.assign(h1_distance=0.1 * k) for k in range(3)]
-    for path, table in zip(files, made, strict=True):
-        save_table(path, table, {})
-
-    def gather(name: str, files: list[str]) -> Path:
-        known = {"input": Named(files=files), "output": Named(str(tmp_path / name))}
-        params = SimpleNamespace(specifications=about, cells=[], score={})
-        wildcards = SimpleNamespace(study="specifications")
-        run("score", tmp_path / "log", **known, params=params, wildcards=wildcards)
-        return tmp_path / name
-
-    table, record = load_table(gather("all.parquet", files))
-    first = ["specification", "detail", "choice", "default", "base"]
-    assert table.columns.tolist() == [*first, *JUDGED.columns]
-    assert table["specification"].tolist() == [name for name in about for _ in range(2)]
-    assert table["default"].tolist() == [True] * 2 + [False] * 4
-    # compared with the first, unless another is named
-    assert table["base"].tolist() == ["default"] * 4 + ["n50"] * 2
-    assert table[list(JUDGED)].equals(pd.concat(made, ignore_index=True))
-    assert {Path(name).name for name in record["settings"]["files"]} == set(about)
-    assert len(record["settings"]["made_by"]) == 1
-    with pytest.raises(ValueError, match="zip"):
-        gather("fewer.parquet", files[:2])
-    assert not (tmp_path / "fewer.parquet").exists()
 
 
 HEAD = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"

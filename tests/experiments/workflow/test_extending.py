@@ -112,7 +112,7 @@ def test_the_page_has_a_file_and_a_command_for_each_part():
 def test_a_new_model(checkout):
     by_hand, _ = follow("A model", checkout)
     out = checkout.root / "results/partial"
-    table, _ = load_table(out / "tables/fig2.parquet")
+    table, _ = load_table(out / "tables/fig2-described.parquet")
     models = table.groupby("data")["model"].unique()
     assert set(models["independent"]) == {"gl", "kgln", "partial"}
     mine = table[table["model"] == "partial"]
@@ -121,10 +121,10 @@ def test_a_new_model(checkout):
     assert table.loc[table["model"] == "kgln", "shrinkage"].isna().all()
     assert mine["psi"].isna().all()
     assert set(mine["metric"]) == {"aps", "aps_scores", "sse", "density", "n_iter", "converged"}
-    drawn = pd.read_csv(out / "figures/fig2.csv")
+    drawn = pd.read_csv(out / "figures/fig2-described.csv")
     assert set(drawn.loc[drawn["data"] == "independent", "model"]) == {"gl", "kgln", "partial"}
     color = yaml.safe_load(files("A model")["conf/model/partial.yaml"])["style"]["color"]
-    assert shows(out / "figures/fig2.png", color)
+    assert shows(out / "figures/fig2-described.png", color)
     assert "aps" in by_hand
 
 
@@ -148,22 +148,23 @@ def test_a_new_metric(checkout):
 def test_a_new_family(checkout):
     follow("A graph family", checkout)
     out = checkout.root / "results/ws"
-    table, _ = load_table(out / "tables/fig2.parquet")
+    table, _ = load_table(out / "tables/fig2-described.parquet")
     assert set(table["graph"]) == {"ws"}
-    assert set(pd.read_csv(out / "figures/fig2.csv")["graph"]) == {"ws"}
-    arrays, record = load_arrays(out / "data/ws-independent/noise-0.01.npz")
+    assert set(pd.read_csv(out / "figures/fig2-described.csv")["graph"]) == {"ws"}
+    arrays, record = load_arrays(out / "data/ws-independent-described.npz", "noise-0.01")
     # rewiring keeps the number of links: m nodes with two neighbours each
     assert ((arrays["W"] > 0).sum(axis=(1, 2)) == 2 * 8).all()
-    assert record["settings"]["graph"]["family"] == "experiments.families.watts_strogatz"
+    graph = record["settings"]["noise-0.01"]["graph"]
+    assert graph["family"] == "experiments.families.watts_strogatz"
     # independent and dependent data share their graphs
-    other, _ = load_arrays(out / "data/ws-dependent/noise-0.01.npz")
+    other, _ = load_arrays(out / "data/ws-dependent-described.npz", "noise-0.01")
     assert (arrays["W"] == other["W"]).all()
 
 
 def test_a_new_data_set(checkout):
     follow("A data set", checkout)
     out = checkout.root / "results/outages"
-    arrays, _ = load_arrays(out / "data/sbm-outages/missing-0.3.npz")
+    arrays, _ = load_arrays(out / "data/sbm-outages.npz", "missing-0.3")
     gaps = np.isnan(arrays["Y"])
     assert (gaps.sum(axis=1) == round(0.3 * 12)).all()
     # one stretch each, which may go on from the last to the first observation

@@ -36,11 +36,10 @@ FITS = frozenset(f"{OUT}/fits/{name}.npz" for name in PLAN.datasets)
 KEPT = "results/.fits"
 PUBLISHED = publish.published(PLAN)
 CLAIM_TABLES, REPORT = publish.claim_tables(PLAN), publish.report_files(PLAN)
-DATA = frozenset(f"{OUT}/data/{name}.npz" for name in PLAN.datasets)
-SPECIFICATIONS = frozenset(f"{OUT}/specifications/{name}.parquet" for name in PLAN.specifications)
+#: One file for each kind of data, with all of its levels.
+DATA = frozenset(f"{OUT}/data/{name}.npz" for name in PLAN.groups)
 EVERY = {name for name, study in PLAN.studies.items() if study.cells}
 INFERRED = set(publish.designs(PLAN))
-MANY = set(PLAN.studies) - EVERY - INFERRED
 SIMULATED = {path for name in INFERRED for path in publish.simulated_parts(PLAN, name)}
 #: Rules that gather results.
 GATHER = {"claims", "summary", "publish", "verdict", "example"}
@@ -56,6 +55,11 @@ def overrides(*texts):
 def fits_of(cells):
     """Files of the datasets of some cells."""
     return {f"{OUT}/fits/{cell.dataset}.npz" for cell in cells}
+
+
+def data_of(dataset):
+    """The file that has the data of a dataset."""
+    return f"{OUT}/data/{dataset.partition('/')[0]}.npz"
 
 
 def stamps(checkout):
@@ -75,7 +79,6 @@ def pending(checkout):
         found[job.rule] |= {Path(path).stem if short else path for path in job.outputs}
     tables = found.get("score", set()) | found.get("facts", set())
     judged = {Path(path).stem for path in CLAIM_TABLES.values()}
-    assert ("specification" in found) <= (found.get("score", set()) >= MANY)
     # the summary also has the captions and what the pictures cost
     assert ("summary" in found) == bool(tables or found.get("figure"))
     assert ("claims" in found) >= bool(judged & tables)
@@ -111,14 +114,11 @@ def test_all_models_are_in_the_tables(smoke):
     tables = {
         name: load_table(smoke.root / OUT / f"tables/{name}.parquet")[0] for name in PLAN.studies
     }
-    assert set(tables["fig2"]["model"]) == set(tables["fig3"]["model"]) == MODELS
-    assert {name for name in tables if name not in EVERY} == {"specifications_tiny", *INFERRED}
+    for name in ("fig2-printed", "fig2-described", "fig3-described"):
+        assert set(tables[name]["model"]) == MODELS
+    assert {name for name in tables if name not in EVERY} == INFERRED
     inferred = tables.pop("inference_tiny")
     assert {"printed", "described"} <= set(inferred.loc[inferred["table"] == "named", "name"])
-    specifications = tables.pop("specifications_tiny")
-    assert list(specifications["specification"].unique()) == ["default", "summed"]
-    assert specifications.loc[specifications["specification"] == "default", "default"].all()
-    assert {"N1", "H1", "A1"} <= set(specifications["claim"])  # of figures 2, 12 and convergence
     for name, table in tables.items():
         assert set(table["study"]) == {name}
         assert set(table["replicate"]) == {0, 1}
@@ -141,10 +141,12 @@ def test_the_run_says_where_it_comes_from(smoke):
     record = json.loads(path.read_text(encoding="utf-8"))
     assert record["run"]["name"] == "smoke"
     assert set(record["tables"]) == set(PLAN.studies)
-    protocol = record["run"]["protocol"]["data"]
-    assert (protocol["m"], protocol["n"]) == (8, 12)
+    assert set(record["run"]["protocols"]) == {"", "printed", "described"}
+    for name_of, protocol in record["run"]["protocols"].items():
+        if name_of:  # figure 1 has a size of its own
+            assert (protocol["data"]["m"], protocol["data"]["n"]) == (8, 12)
     cost = pd.read_csv(smoke.root / OUT / f"jobs/{name}.csv")
-    jobs = 2 * len(PLAN.datasets) + len(EVERY | MANY) + len(PLAN.specifications) + len(SIMULATED)
+    jobs = sum(map(len, (DATA, FITS, EVERY, SIMULATED)))
     assert cost["jobs"].sum() == jobs
     about = json.loads((smoke.root / OUT / f"run/{name}.json").read_text(encoding="utf-8"))
     assert about["jobs"] == jobs
@@ -164,7 +166,7 @@ def test_every_fit_is_in_the_file_of_its_dataset_and_kept(smoke):
         kept[digest([record["settings"]["data"], record["settings"]["fit"]])] = arrays
     found = set()
     for name, cells in PLAN.datasets.items():
-        data, _ = load_arrays(smoke.root / f"{OUT}/data/{name}.npz")
+        data, _ = load_arrays(smoke.root / data_of(name), name.partition("/")[2])
         fits, record = load_fits(smoke.root / f"{OUT}/fits/{name}.npz")
         assert list(fits) == [cell.model for cell in cells]
         assert record["settings"]["fits"] == {cell.model: cell.fit for cell in cells}
@@ -234,7 +236,7 @@ def test_the_report_is_one_page_with_every_caption(finished):
 
 def test_a_removed_intermediate_file_is_made_again(finished):
     """A corrupt file is to be removed: the next run must not report success without it."""
-    fit, table = min(FITS), f"{OUT}/tables/fig2.parquet"
+    fit, table = min(FITS), f"{OUT}/tables/fig2-printed.parquet"
     for path in (fit, table):
         (finished.root / path).unlink()
     made = {path for job in finished.pending(SMOKE) for path in job.outputs}
@@ -258,12 +260,10 @@ def test_an_edited_model_is_fitted_again_and_no_other(finished):
     mine = fits_of(cells)
     assert len(mine) == len(cells) < len(FITS)
     concerned = studies_with(lambda cell: fits_of([cell]) <= mine)
-    assert {"fig2", "fig3", "fig4", f"fig6{SUFFIX}"} <= concerned < EVERY
-    many = MANY  # specifications have every model
-    assert pending(finished) == {
-        "fit": mine, "specification": SPECIFICATIONS,
-        "score": concerned | many, "figure": concerned | many,
-    }  # fmt: skip
+    assert (
+        {"fig2-printed", "fig3-described", "fig4-described", f"fig6{SUFFIX}"} <= concerned < EVERY
+    )
+    assert pending(finished) == {"fit": mine, "score": concerned, "figure": concerned}
     # and so it does, as far as the tables
     before = finished.files(f"{OUT}/fits") | finished.files(f"{OUT}/data")
     tables, kept = finished.files(f"{OUT}/tables"), stamps(finished)
@@ -281,13 +281,11 @@ def test_an_edited_model_is_fitted_again_and_no_other(finished):
         same = {model for model in fits if bytes_of(new[model]) == bytes_of(fits[model])}
         assert same == set(fits) - {"kglo"}
     changed = {p for p, content in finished.files(f"{OUT}/tables").items() if content != tables[p]}
-    # specifications are judged anew, and may come to the same verdicts
-    assert concerned <= {Path(path).stem for path in changed} <= concerned | many
-    table, _ = load_table(finished.root / OUT / "tables/fig2.parquet")
+    assert {Path(path).stem for path in changed} == concerned
+    table, _ = load_table(finished.root / OUT / "tables/fig2-printed.parquet")
     assert set(table.loc[table["model"] == "kglo", "lam"]) <= {0.03, 3.0}
 
 
-AGAIN = {"specification": SPECIFICATIONS, "score": MANY, "figure": MANY}
 FACTS = {f"facts-{name}" for name in PLAN.facts}
 REAL = {name for name, study in PLAN.studies.items() if study.simulated}
 SUFFIX = "-SIMULATED-STAND-IN"
@@ -300,10 +298,9 @@ def drawn_by(*modules):
     return {name for name, figure in figures.items() if figure.partition(".")[0] in modules}
 
 
+CONTROLLED_FITS = fits_of(c for c in PLAN.cells.values() if "custom_kernels" in c.data["make"])
 CONTROLLED = frozenset(
-    f"{OUT}/data/{name}.npz"
-    for name, (cell, *_) in PLAN.datasets.items()
-    if "custom_kernels" in cell.data["make"]
+    f"{Path(path).parent}.npz".replace("/fits/", "/data/") for path in CONTROLLED_FITS
 )
 
 
@@ -312,7 +309,7 @@ def studies_with(wanted):
     return {name for name, study in PLAN.studies.items() if any(map(wanted, study.cells))}
 
 
-ALL_TABLES = {**AGAIN, "score": EVERY | MANY, "figure": EVERY | MANY}
+ALL_TABLES = {"score": EVERY, "figure": EVERY}
 #: What simulations decide: all of the study of unstated settings.
 INFER = {
     "simulate": SIMULATED,
@@ -324,7 +321,6 @@ INFER = {
     },
     "infer": INFERRED,
 }
-CONTROLLED_FITS = {path.replace("/data/", "/fits/") for path in CONTROLLED}
 
 
 @pytest.mark.parametrize(
@@ -339,16 +335,14 @@ CONTROLLED_FITS = {path.replace("/data/", "/fits/") for path in CONTROLLED}
                 "score": drawn_by("controls"),
                 "figure": drawn_by("controls"),
             },
-            # claims are judged under specifications too
-            "experiments/claims/evidence.py": AGAIN,
+            "experiments/claims/evidence.py": {},
         },
         {
             "kgl/plotting.py": {"figure": drawn_by("viewpoint")},
-            "experiments/specifications.py": AGAIN,
             "experiments/report/informativeness.py": {},
         },
-        {"experiments/figures/style.py": {"figure": EVERY | MANY | INFERRED}},
-        {"experiments/score.py": {**ALL_TABLES, "figure": EVERY | MANY | INFERRED}},
+        {"experiments/figures/style.py": {"figure": EVERY | INFERRED}},
+        {"experiments/score.py": {**ALL_TABLES, "figure": EVERY | INFERRED}},
         # a graph step makes the ground truth of the Swiss data
         {
             "kgl/solvers/graph_step.py": {
@@ -357,7 +351,7 @@ CONTROLLED_FITS = {path.replace("/data/", "/fits/") for path in CONTROLLED}
                 "fit": FITS,
                 **ALL_TABLES,
                 **INFER,
-                "figure": EVERY | MANY | INFERRED,
+                "figure": EVERY | INFERRED,
             }
         },
         {
@@ -367,7 +361,7 @@ CONTROLLED_FITS = {path.replace("/data/", "/fits/") for path in CONTROLLED}
                 "fit": FITS,
                 **ALL_TABLES,
                 **INFER,
-                "figure": EVERY | MANY | INFERRED,
+                "figure": EVERY | INFERRED,
             }
         },
     ],
@@ -386,28 +380,27 @@ def test_edited_code_reruns_what_it_decides(edits, finished):
 
 def test_a_new_color_redraws(finished):
     finished.replace("conf/model/kglo.yaml", "#009E73", "#117733")
-    # specifications follow the files that they are made of as a whole
-    found = pending(finished)
-    assert found.pop("figure") == studies_with(lambda cell: cell.model == "kglo") | MANY
-    assert found == {"specification": SPECIFICATIONS, "score": MANY}
+    assert pending(finished) == {"figure": studies_with(lambda cell: cell.model == "kglo")}
 
 
 def test_new_settings_of_the_data_reach_the_fits(finished):
     finished.replace("conf/data/dependent.yaml", "noise: 0.01", "noise: 0.02")
-    # figure 2 sweeps over the noise, so its cells do not depend on the default
-    touched = {
+    # figure 2 sweeps over the noise, so its cells do not depend on the default; the data of its
+    # levels are in a file with others, though, where a study of the same protocol has any
+    changed = {
         name
         for name, (cell, *_) in PLAN.datasets.items()
         if cell.labels["data"] == "dependent" and "/noise-" not in name
     }
     found = pending(finished)
-    for kind, rule in (("data", "data"), ("fits", "fit")):
-        assert found[rule] == {f"{OUT}/{kind}/{name}.npz" for name in touched}
+    assert found["data"] == set(map(data_of, changed))
+    touched = {name for name in PLAN.datasets if data_of(name) in found["data"]}
+    assert found["fit"] == {f"{OUT}/fits/{name}.npz" for name in touched}
     concerned = studies_with(lambda cell: cell.dataset in touched)
-    assert {"fig3", "fig5", "fig13"} <= concerned
+    assert {"fig2-described", "fig3-described", "fig5-described"} <= concerned
     # data of controls have a noise of their own
-    assert not concerned & ({"fig2", "control_kx"} | REAL)
-    assert found["score"] == concerned | MANY
+    assert not concerned & ({"fig2-printed", "control_kx-described"} | REAL)
+    assert found["score"] == concerned
 
 
 # -- real data ----------------------------------------------------------------------------------
@@ -429,7 +422,7 @@ def test_a_stand_in_says_so_wherever_it_is_met(smoke):
     for path in (path for path in (smoke.root / OUT).rglob("*") if path.is_file()):
         name = path.relative_to(smoke.root / OUT).as_posix()
         assert SUFFIX in name or not any(word in name for word in words), name
-    synthetic = pd.read_csv(smoke.root / OUT / "figures/fig2.csv")
+    synthetic = pd.read_csv(smoke.root / OUT / "figures/fig2-printed.csv")
     assert "source" not in synthetic
 
 
@@ -507,17 +500,17 @@ def test_a_spoiled_file_fails_before_any_work(finished, tmp_path):
 
 
 def results_of(checkout, out):
-    """Table and drawn numbers of figure 2."""
-    paths = (f"{out}/tables/fig2.parquet", f"{out}/figures/fig2.csv")
+    """Table and drawn numbers of figure 2 under one protocol."""
+    paths = (f"{out}/tables/fig2-printed.parquet", f"{out}/figures/fig2-printed.csv")
     return [(checkout.root / path).read_bytes() for path in paths]
 
 
-FIG2 = ("study=fig2", "run=again", overrides(*SMALL))
+FIG2 = ("study=fig2", "protocol=printed", "run=again", overrides(*SMALL))
 
 
 def test_a_killed_run_goes_on_with_any_number_of_cores(smoke, checkout):
     """Begun on one core, killed and ended on two, figure 2 has the bytes of the smoke run."""
-    plan = make_plan("fig2", SMALL)
+    plan = make_plan("fig2", SMALL, protocol="printed")
 
     def done(*kinds):
         folders = [checkout.root / "results/again" / kind for kind in kinds]
@@ -546,11 +539,11 @@ def test_a_killed_run_goes_on_with_any_number_of_cores(smoke, checkout):
     # the next job takes longer to start than this test to look
     assert 1 <= len(done("fits")) < len(plan.datasets)
     assert 3 <= len(kept) < len(plan.cells)
-    assert not (checkout.root / "results/again/tables/fig2.parquet").exists()
+    assert not (checkout.root / "results/again/tables/fig2-printed.parquet").exists()
 
     # the same command goes on, without any other step
     checkout.snakemake("--cores", "2", "--config", *FIG2)
-    assert len(done("fits")) == len(done("data")) == len(plan.datasets)
+    assert (len(done("fits")), len(done("data"))) == (len(plan.datasets), len(plan.groups))
     # at most the one job that was under way, finished but not yet noted down, runs again
     again = [path for path, stamp in ready.items() if path.stat().st_mtime_ns != stamp]
     assert len(again) <= 1
@@ -566,9 +559,7 @@ def test_a_killed_run_goes_on_with_any_number_of_cores(smoke, checkout):
 
 def test_overrides_leave_the_plain_run_alone(checkout):
     """The plain run (here of one figure) is published; one with overrides is kept apart."""
-    paper = (checkout.root / "conf/study/paper.yaml").read_text()
-    studies = re.search(r"^studies: \[.*?\]$", paper, re.MULTILINE | re.DOTALL)
-    checkout.replace("conf/study/paper.yaml", studies[0], "studies: [fig1]")
+    (checkout.root / "conf/study/paper.yaml").write_text("studies: [fig1]\n")
     checkout.snakemake("--cores", "2")
     plain = checkout.files("results/paper") | checkout.files("figures")
     for kind in ("png", "csv"):
@@ -598,6 +589,9 @@ def test_a_wrong_override_fails_before_any_work(checkout):
     )
     assert all(part in printed for part in ["'replicatse'", "did you mean 'replicates'?"]), printed
     assert not (checkout.root / "results").exists()
+    printed = checkout.snakemake("--cores", "1", "--config", "protocol=describd", fails=True)
+    assert "did you mean 'described'?" in printed
+    assert not (checkout.root / "results").exists()
 
 
 def test_a_misspelt_key_is_not_the_whole_paper(checkout):
@@ -626,13 +620,13 @@ def test_a_failing_model_fails_alone(checkout):
         "study.models.independent=[broken, gl]",
         "study.models.dependent=[gl]",
     )
-    config = ("--config", "study=fig2", "run=broken", overrides(*SMALL, *few))
+    config = ("--config", "study=fig2", "protocol=printed", "run=broken", overrides(*SMALL, *few))
     printed = checkout.snakemake("--cores", "2", *config, fails=True)
     out = checkout.root / "results/broken"
     ready = {path.relative_to(out / "fits").as_posix() for path in (out / "fits").rglob("*.npz")}
-    assert ready == {"sbm-dependent/noise-0.0.npz"}
-    assert not (out / "tables/fig2.parquet").exists()
-    log = (out / "logs/fit/sbm-independent/noise-0.0.log").read_text()
+    assert ready == {"sbm-dependent-printed/noise-0.0.npz"}
+    assert not (out / "tables/fig2-printed.parquet").exists()
+    log = (out / "logs/fit/sbm-independent-printed/noise-0.0.log").read_text()
     assert "Traceback (most recent call last)" in log
     assert 'broken.py", line 3, in fit' in log
     for text in (log, printed):
@@ -647,5 +641,5 @@ def test_a_failing_model_fails_alone(checkout):
     now = stamps(checkout)
     assert {name: now.get(name) for name in kept} == kept
     assert len(now) == 3
-    fits, _ = load_fits(out / "fits/sbm-independent/noise-0.0.npz")
+    fits, _ = load_fits(out / "fits/sbm-independent-printed/noise-0.0.npz")
     assert list(fits) == ["broken", "gl"]
