@@ -108,12 +108,16 @@ def curves(study: str, lift: float = 0.4, **more: Any) -> pd.DataFrame:
 
 
 def robustness() -> pd.DataFrame:
-    """Two choices and two contrasts; one of them changes its sign."""
+    """Two choices, two contrasts and two noise levels; one choice changes a sign."""
     rows = [
-        {"choice": choice, "kind": kind, "contrast": contrast, "mean": mean, "low": mean - 0.02,
-         "high": mean + 0.02, "same_sign": mean > 0}
-        for choice, kind in (("CVXPY", "solver"), ("four blocks", "graphs"))
-        for contrast, mean in (("KGL-N - GL", 0.4), ("KGL - KGL-O", 0.2 - 0.3 * (kind == "graphs")))
+        {"kind": kind, "choice": label.lower(), "label": label, "data": "independent",
+         "noise": noise, "contrast": contrast, "mean": mean, "low": mean - 0.02,
+         "high": mean + 0.02, "default_mean": 0.5, "default_low": 0.45, "default_high": 0.55,
+         "runs": 8, "same_sign": mean > 0}
+        for label, kind in (("CVXPY", "solver"), ("four blocks", "graphs"))
+        for contrast, less in (("kgln-gl", 0.0), ("kgl-kglo", 0.3))
+        for noise in (0.0, 1.0)
+        for mean in [0.2 + 0.2 * noise - less * (kind == "graphs")]
     ]  # fmt: skip
     return pd.DataFrame(rows)
 

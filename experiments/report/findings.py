@@ -198,7 +198,7 @@ def _unstated(gallery: Gallery) -> Finding | None:
         f"We judged {len(parts['printed']):,} specifications of them by the twelve printed values "
         f"and {len(parts['sentences']):,} by {len(statement)} sentences. On fresh seeds the mean "
         f"distance from the printed values is {_each(near)}. That from the sentences (rms, in "
-        f"tolerances) is {_each(told)}. {none} of them {_is(none)} met by no specification.",
+        f"tolerances) is {_each(told)}. No specification meets {none} of the sentences.",
     )
 
 

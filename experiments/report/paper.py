@@ -121,7 +121,7 @@ FIGURES: dict[int, Shown] = {
 FURTHER = (
     Shown("h1", "The twelve printed values of APS beside ours.", ("H1",)),
     Shown("precision", "The printed values and the precision of the weights.", ("H1",)),
-    Shown("robustness", "What choices of solver, graphs and scoring change."),
+    Shown("robustness", "What choices of graphs, solver and scoring change."),
     Shown("limits_psi", "psi at both ends.", ("H2", "H3")),
     Shown("limits_lam", "lam at its upper end.", ("H5",)),
     Shown("limits_rho", "rho at its upper end.", ("H6",)),
@@ -145,6 +145,12 @@ CURVE = (
 
 #: Comparisons that the paper does not make.
 CONTROLS = (
+    Shown(
+        "leak",
+        "Whether the kernel K_x, which is made from the graph to be learned, explains the gain: "
+        "the next two controls in one figure, under both protocols.",
+        ("N1",),
+    ),
     Shown(
         "control_noise",
         "Pure noise holds no graph: what a model finds there comes from the kernel K_x.",

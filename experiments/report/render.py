@@ -30,6 +30,7 @@ from experiments.report.load import Gallery, Picture
 from experiments.report.numbers import Numbers
 from experiments.report.paper import CONTROLS, CURVE, FIGURES, FURTHER, TITLE, Shown
 from experiments.report.protocols import described
+from experiments.report.robustness import robust
 from experiments.report.tables import Table, number, span
 from kgl._optional import import_optional
 
@@ -194,7 +195,7 @@ def gather(
         printed=tables.printed(gallery),
         printed_values=tables.printed_values(gallery),
         inference=inference(gallery),
-        robust=tables.robust(gallery),
+        robust=robust(gallery),
         figures=_panels(gallery, ((f"Figure {n}: ", one) for n, one in FIGURES.items())),
         further=_panels(gallery, (("", one) for one in FURTHER)),
         controls=_panels(gallery, (("", one) for one in CONTROLS), tabled=True),

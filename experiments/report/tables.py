@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Table", "changes", "compact", "costs", "duration", "full_specifications", "label", "machine",
-    "number", "printed", "printed_values", "robust", "settings", "span", "versions",
+    "number", "printed", "printed_values", "settings", "span", "versions",
 ]  # fmt: skip
 
 #: Columns, where people read; models, families, metrics and kinds of data are looked up.
@@ -225,32 +225,6 @@ def changes(made: Sequence[Change]) -> Table:
     """Show the changelog of criteria."""
     rows = tuple((", ".join(one.claims), one.what, one.why, one.when) for one in made)
     return Table(("claims", "what changed", "why", "when"), rows)
-
-
-def robust(gallery: Gallery) -> Table | None:
-    """Show what choices of solver, graphs and scoring change about the main contrasts."""
-    rows: dict[tuple[str, str, str], dict[str, str]] = {}
-    columns = ("choice", "kind", "contrast", "mean", "low", "high", "same_sign")
-    for protocol, view in gallery.views.items():
-        table = view.table("robustness", *columns)
-        # a table without a protocol belongs to all of them, and is shown once
-        shared = f"robustness-{protocol}" not in gallery.tables
-        if table is None or (shared and rows):
-            continue
-        for row in table.to_dict("records"):
-            key = ("" if shared else protocol, str(row["choice"]), str(row["kind"]))
-            cell = span(float(row["mean"]), float(row["low"]), float(row["high"]))
-            other = "" if str(row["same_sign"]) in ("True", "1", "1.0") else " (another sign)"
-            rows.setdefault(key, {})[str(row["contrast"])] = cell + other
-    if not rows:
-        return None
-    contrasts = list(dict.fromkeys(name for own in rows.values() for name in own))
-    cells = tuple((*key, *(own.get(name, "") for name in contrasts)) for key, own in rows.items())
-    header = ("protocol", "choice", "kind", *contrasts)
-    note = "in brackets: 95 % interval"
-    if any(row[0] for row in cells):
-        return Table(header, cells, note)
-    return Table(header[1:], tuple(row[1:] for row in cells), note)
 
 
 def full_specifications(gallery: Gallery) -> Table | None:

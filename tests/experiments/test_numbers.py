@@ -143,7 +143,7 @@ def test_the_findings_follow_the_tables(tmp_path: Path) -> None:
     assert "0.80 under *printed* and 0.30 under *described*" in paper_text(load(directory))
     # nothing but the three figures
     shown = set(re.findall(r"!\[[^]]*\]\(\.\./figures/([\w-]+)\.png\)", text))
-    assert shown == {"inference", "fig2-printed", "fig2-described", "control_noise-described"}
+    assert shown == {"inference", "fig2-printed", "fig2-described", "leak"}
 
 
 def test_findings_without_a_table_are_left_as_they_were(tmp_path: Path, capsys) -> None:
