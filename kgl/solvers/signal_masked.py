@@ -22,6 +22,8 @@ __all__ = ["DirectStep", "RowwiseStep"]
 
 #: Doubles held at once for the systems of single rows.
 _ROW_BLOCK_FLOATS = 4_000_000
+#: Rows from which on the inverse of a whole matrix pays.
+_MANY_ROWS = 8
 
 
 class RowwiseStep(SignalStep):
@@ -33,7 +35,8 @@ class RowwiseStep(SignalStep):
 
     .. math:: (I + P)_{oo}^{-1} = S_{oo} - S_{ou} S_{uu}^{-1} S_{uo},
 
-    so no system has more than m/2 unknowns. S and I + P are equally well conditioned.
+    so that no system of many rows has more than m/2 unknowns. S and I + P are equally well
+    conditioned.
     """
 
     def __init__(self, data: SignalData, spec: ModelSpec) -> None:
@@ -47,7 +50,9 @@ class RowwiseStep(SignalStep):
         """Return alpha (G, n, m), in blocks of rows to bound memory."""
         n, m = self.data.Y.shape
         A = P + np.eye(m)
-        S: Array = np.linalg.inv(A) if any(flipped for _, _, flipped in self._groups) else A
+        S = A
+        if any(flipped for _, _, flipped in self._groups):
+            S = np.asarray(np.linalg.inv(A), dtype=float)
         out = np.zeros((len(P), n, m))
         for rows, entries, flipped in self._groups:
             size = max(1, _ROW_BLOCK_FLOATS // (len(P) * max(1, entries.shape[1]) ** 2))
@@ -79,10 +84,10 @@ class RowwiseStep(SignalStep):
 def _row_groups(mask: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
     """Yield rows with equally many entries to solve for, those entries, and if they are missing.
 
-    The entries to solve for are the observed ones, or the missing ones where they are fewer.
+    The entries to solve for are the observed ones, or the missing ones where they are fewer and
+    there are enough rows to make up for the inverse of the whole matrix.
     """
-    n_observed = mask.sum(axis=1)
-    flipped = 2 * n_observed > mask.shape[1]
+    flipped = (2 * mask.sum(axis=1) > mask.shape[1]) & (len(mask) >= _MANY_ROWS)
     for missing in (False, True):
         chosen = ~mask if missing else mask
         for count in np.unique(chosen[flipped == missing].sum(axis=1)):

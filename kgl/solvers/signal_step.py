@@ -48,8 +48,11 @@ __all__ = ["SignalData", "SignalSolution", "SignalStep", "make_signal_step"]
 
 #: Observed entries up to which a dense system takes less time than conjugate gradients.
 _FEW_ENTRIES = 200
-#: Directions of K_z up to which it is put together where the prior is no Kronecker product.
+#: Directions of K_z up to which it does so.
 _FEW_DIRECTIONS = 12
+#: Observed entries per coefficient below which the residuals are solved for. By what links nodes: a
+#: kernel does so from the start, which takes many iterations unless nodes are split off.
+_SPARSE = {"kernel over nodes": 0.0, "graph alone": 0.3, "not whitened": 1.0}
 #: Doubles (128 MB) that the bases of the observed entries of each node may take.
 _MOST_FLOATS = 16_000_000
 
@@ -66,13 +69,18 @@ def _usual_step(data: SignalData, spec: ModelSpec, tol: float) -> SignalStep:
         return (GramStep if data.K_z.is_identity else SpectralStep)(data, spec)
     if data.K_z.is_identity:
         return RowwiseStep(data, spec)
-    few = int(data.mask.sum()) <= _FEW_ENTRIES
-    if few and (spec.whitened or len(data.K_z.values) <= _FEW_DIRECTIONS):
+    n_observed, n_directions = int(data.mask.sum()), len(data.K_z.values)
+    if n_observed <= _FEW_ENTRIES and n_directions <= _FEW_DIRECTIONS:
         return DirectStep(data, spec)
-    n_observed, n_coefficients = int(data.mask.sum()), len(data.K_z.values) * data.Y.shape[1]
-    length = min(int(data.mask.sum(axis=0).max()), len(data.K_z.values))
-    if length * n_coefficients > _MOST_FLOATS:
+    n_coefficients = n_directions * data.Y.shape[1]
+    if min(int(data.mask.sum(axis=0).max()), n_directions) * n_coefficients > _MOST_FLOATS:
         return CoefficientStep(data, spec, tol=tol)
-    # solve in whichever space is clearly smaller, counting what an iteration and all of them take
-    few = n_observed < n_coefficients * (0.3 if spec.whitened else 1.0)
-    return (ResidualStep if few else SplitStep)(data, spec, tol=tol)
+    return (ResidualStep if n_observed < _SPARSE[_kind(spec)] * n_coefficients else SplitStep)(
+        data, spec, tol=tol
+    )
+
+
+def _kind(spec: ModelSpec) -> str:
+    if not spec.whitened:
+        return "not whitened"
+    return "kernel over nodes" if spec.node_kernel else "graph alone"

@@ -92,9 +92,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fine="studies: [small, apart]\n",
         little="studies: [seven]\nrun: little\noverrides: [seed=8, replicates=4]\n",
         **{"with-dash": SMALL},
-        chosen=SMALL + "overrides: [protocol=summed]\n",
-        under="studies: [seven]\nprotocols: {summed: [small], printed: [small]}\n",
-        under_nothing="studies: [seven]\nprotocols: {sumed: [small]}\n",
+        chosen=SMALL + "overrides: [protocol=alpha1000]\n",
+        under="studies: [seven]\nprotocols: {alpha1000: [small], printed: [small]}\n",
+        under_nothing="studies: [seven]\nprotocols: {alpha100: [small]}\n",
         real_under="studies: [seven]\nprotocols: {described: [fig6]}\n",
         design_under="studies: [seven]\nprotocols: {described: [inference]}\n",
         clash_under="studies: [fig1]\nprotocols: {described: [small, seven]}\n",
@@ -308,7 +308,7 @@ def test_protocols_that_cannot_be_meant_are_refused(folder: Path) -> None:
         # none applies: real data, what is made once, a registered design
         *((name, None, "described", [f"'described' does not apply to {name}", "leave it out"])
           for name in ("fig6", "swiss_cut", "fig1", "cost", "real", "inference")),
-        ("fig6", ["protocol=summed"], None, ["'summed' does not apply to fig6", "protocol.fit."]),
+        ("fig6", ["protocol=alpha1000"], None, ["'alpha1000' does not apply to fig6", "protocol.fit."]),
     ):  # fmt: skip
         message = refusal(study, given, protocol=protocol)
         assert all(text in message for text in texts), message
@@ -326,24 +326,24 @@ def test_a_study_of_ones_own_has_the_protocol_of_the_default_or_one_by_name() ->
         assert set(plan.cells) == GL | KGL
         assert study.settings["protocol"] == compose([]).values()["protocol"]
         assert "Protocol" not in study.caption
-        plan = make_plan(name, protocol="summed")
+        plan = make_plan(name, protocol="alpha1000")
         (study,) = plan.studies.values()
-        assert plan.run == study.name == f"{name}-summed"
-        assert (study.option, study.protocol) == (name, "summed")
-        assert "Protocol summed: " in study.caption
-        assert set(plan.cells) == {n.replace("dependent/", "dependent-summed/") for n in GL | KGL}
+        assert plan.run == study.name == f"{name}-alpha1000"
+        assert (study.option, study.protocol) == (name, "alpha1000")
+        assert "Protocol alpha1000: " in study.caption
+        assert set(plan.cells) == {n.replace("dependent/", "dependent-alpha1000/") for n in GL | KGL}
     # its own choice is in force, and not overridden without a word
     assert not any(cell.fit["fit"]["average"] for cell in make_plan("chosen").cells.values())
     message = refusal("chosen", protocol="described")
-    assert all(text in message for text in ("'described'", "conf/study/chosen.yaml", "summed"))
+    assert all(text in message for text in ("'described'", "conf/study/chosen.yaml", "alpha1000"))
 
 
 @pytest.mark.usefixtures("conf")
 def test_protocols_of_a_collection_that_cannot_be_meant_are_refused() -> None:
-    assert list(make_plan("under").studies) == ["seven", "small-summed", "small-printed"]
+    assert list(make_plan("under").studies) == ["seven", "small-alpha1000", "small-printed"]
     assert "'described' does not apply to fine" in refusal("fine", protocol="described")
     for name, texts in (
-        ("under_nothing", ["conf/protocol/sumed.yaml does not exist", "did you mean 'summed'?"]),
+        ("under_nothing", ["conf/protocol/alpha100.yaml does not exist", "did you mean 'alpha1000'?"]),
         ("real_under", ["'described' does not apply to fig6"]),
         ("design_under", ["'described' does not apply to inference"]),
     ):

@@ -131,17 +131,19 @@ def chosen(model: str, entries: int, rank: int, n: int = 30, m: int = 20) -> typ
     return type(make_signal_step(signal_data(np.zeros((n, m)), mask, K_x, K_z), spec))
 
 
-@pytest.mark.parametrize("model", ["KGL", "KGL-O"])
-def test_few_entries_are_solved_directly(model: str) -> None:
-    assert chosen(model, 200, 30) is DirectStep
-    assert chosen(model, 201, 40, n=50) is ResidualStep  # of 800 coefficients
-    assert chosen(model, 201, 5) is SplitStep  # of 100
+@pytest.mark.parametrize("model", ["KGL", "KGL-O", "KGL-Agnostic"])
+def test_few_entries_and_directions_are_solved_directly(model: str) -> None:
+    assert chosen(model, 200, 12) is DirectStep
+    assert chosen(model, 201, 12) is not DirectStep
+    assert chosen(model, 200, 13) is not DirectStep
 
 
-def test_without_whitening_few_directions_are_asked_for_too() -> None:
-    assert chosen("KGL-Agnostic", 200, 12) is DirectStep
-    assert chosen("KGL-Agnostic", 100, 13) is ResidualStep
-    assert chosen("KGL-Agnostic", 241, 12) is SplitStep  # of 240 coefficients
+def test_residuals_are_solved_for_where_few_entries_meet_weak_links() -> None:
+    assert chosen("KGL-O", 201, 40, n=50) is ResidualStep  # of 800 coefficients
+    assert chosen("KGL-O", 241, 40, n=50) is SplitStep
+    assert chosen("KGL-Agnostic", 241, 13) is ResidualStep  # of 260
+    assert chosen("KGL-Agnostic", 261, 13) is SplitStep
+    assert chosen("KGL", 201, 40, n=50) is SplitStep
 
 
 def test_bases_of_all_nodes_that_take_too_much_memory_are_not_made(
