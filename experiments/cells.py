@@ -13,7 +13,15 @@ from itertools import product
 from math import prod
 from typing import Any, TypedDict
 
-from experiments.config import Composed, Values, compose, last_of_each, option, override_key
+from experiments.config import (
+    Composed,
+    Values,
+    compose,
+    last_of_each,
+    option,
+    options,
+    override_key,
+)
 from experiments.datasets.real import choose_source
 from experiments.lookup import ConfigError
 from experiments.registry import PROTOCOLS, STANDIN, STANDIN_SUFFIX, of_protocol
@@ -161,7 +169,7 @@ def read_study(
             f"{others[-1]!r}; leave one out"
         )
     chosen = [f"protocol={protocol}"] * bool(protocol)
-    settings = last_of_each((*chosen, *own, *extra, *given))
+    settings = _with_grid(last_of_each((*chosen, *own, *extra, *given)), protocol)
     composed = compose([f"study={name}", *(t for t in settings if not _of_cells(t))])
     config = composed.values()["study"]
     _refuse_swept(composed, config, settings, given)
@@ -172,6 +180,18 @@ def read_study(
     ]
     cells = tuple(cell for _, cell in made)
     return Study(of_protocol(name, protocol), config, cells, _settings(made), protocol)
+
+
+def _with_grid(settings: Sequence[str], protocol: str) -> tuple[str, ...]:
+    """Choose the file of a grid that is made for a protocol, ``noise-printed``, where there is one.
+
+    Hyperparameters go with the scale of the signals, so that one range does not suit all.
+    """
+    grids = [text for text in settings if override_key(text) == "grid"]
+    name = grids[0].partition("=")[2].strip() if grids else compose([]).choices["grid"]
+    if f"{name}-{protocol}" not in options("grid"):
+        return tuple(settings)
+    return (*(text for text in settings if text not in grids), f"grid={name}-{protocol}")
 
 
 def _of_cells(override: str) -> bool:
