@@ -18,7 +18,9 @@ with logged(snakemake.log[0]) as report:
         cells = [(labels, loaded[name][0][labels["model"]]) for name, labels in params.cells]
         table = score_study(study, cells, params.score)
     else:
-        table = pd.concat([part for part, _ in loaded.values()], ignore_index=True)
+        # levels are numbers in one study and names in another
+        parts = [part.assign(level=part["level"].astype(str)) for part, _ in loaded.values()]
+        table = pd.concat(parts, ignore_index=True)
     records = [record for _, record in loaded.values()]
     made_by = [state for r in records for state in r["settings"].get("made_by", [state_of(r)])]
     settings = {
