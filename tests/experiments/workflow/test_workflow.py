@@ -461,7 +461,7 @@ def test_points_are_tuned_by_cross_validation_and_graphs_have_their_density(smok
     found = table[table["model"] == "kgl"]
     assert (found["psi"] > 0).all()
     assert set(found["density"]) == {0.3}
-    arrays, _ = load_arrays(smoke.root / OUT / f"data/stations-swiss{SUFFIX}/missing-0.2.npz")
+    arrays, _ = load_arrays(smoke.root / OUT / f"data/stations-swiss{SUFFIX}.npz", "missing-0.2")
     assert np.count_nonzero(arrays["W"][0]) / (89 * 88) == pytest.approx(0.3, abs=0.01)
 
 
