@@ -258,6 +258,8 @@ if REPORT:
         input:
             files=list(PUBLISHED),
             templates=sorted(map(str, Path("experiments/report").glob("*.[cj]*"))),
+            # made by a target of its own, and read from figures/
+            inference=sorted(map(str, Path("figures").glob("inference.*"))),
         output:
             **{name: update(path) for name, path in REPORT.items()},
         log:

@@ -16,8 +16,15 @@ from experiments.figures import Drawn, Inputs, panels, style
 from experiments.registry import FAMILIES, PRINTED_APS, PRINTED_PSI, family_label
 
 #: Of the two kinds of evidence.
-_COLORS = {"printed": "#0072B2", "sentences": style.ORANGE}
-_NAMES = {"printed": "printed values", "sentences": "sentences"}
+_COLORS = {"printed": "#0072B2", "printed_near": "#56B4E9", "sentences": style.ORANGE}
+_NAMES = {
+    "printed": "printed values, by P value",
+    "printed_near": "printed values, runs within 0.05",
+    "sentences": "sentences",
+}
+#: A scale agrees with the printed values if some specification has a larger P value, and with the
+#: sentences if some specification is as near to the least distance.
+_AGREES = {"printed": 0.05, "sentences": 0.05}
 _DASHES: tuple[Any, ...] = ("-", "--", "-.", ":")
 #: Penalties of statements: met, missed by up to one, two, four tolerances, and by more.
 _STEPS = (0.5, 1.0, 2.0, 4.0)
@@ -29,8 +36,8 @@ def overview(inputs: Inputs) -> Drawn:
     table = inputs.table
     parts = {str(name): part.dropna(axis=1, how="all") for name, part in table.groupby("table")}
     rows = len(parts["statement"])
-    fig = Figure(figsize=(style.PAGE, 3.4 + 0.16 * max(rows, 30)), layout="constrained")
-    heights = [3.0, 0.16 * max(rows, 30) + 0.4]
+    fig = Figure(figsize=(style.PAGE, 3.7 + 0.16 * max(rows, 30)), layout="constrained")
+    heights = [3.0, 0.16 * max(rows, 30) + 0.7]
     halves: Any = fig.subfigures(2, 1, height_ratios=heights)
     top, bottom = halves
     left, right = top.subfigures(1, 2, width_ratios=[1.1, 1.0])
@@ -39,6 +46,13 @@ def overview(inputs: Inputs) -> Drawn:
         _scales(upper, parts, "printed", "smoothness"),
         _scales(lower, parts, "sentences", "axis"),
     ]
+    ends = gap(parts)
+    for ax in (upper, lower) if ends else ():
+        ax.axvspan(*ends, color="#eeeeee", zorder=0)
+    if ends:
+        middle = (float(np.sqrt(ends[0] * ends[1])), 0.04)
+        lower.annotate("agrees with\nneither", middle, xycoords=("data", "axes fraction"),
+                       ha="center", fontsize=6, color=style.DARK)  # fmt: skip
     upper.set_title("Distance of the nearest specification")
     lower.set_xlabel("scale $s$ of the signals, $K_x \\approx s\\,L^{+}$")
     values = _printed_values(right.subplots(), parts["named"])
@@ -47,9 +61,22 @@ def overview(inputs: Inputs) -> Drawn:
     matrix = _sentences(sentences, parts)
     shown = {"lines": pd.concat(lines, ignore_index=True), "values": values,
              "settings": marginal, "sentences": matrix}  # fmt: skip
+    if ends:
+        shown["gap"] = pd.DataFrame([{"low": ends[0], "high": ends[1]}])
     numbers = [part.assign(panel=name) for name, part in shown.items()]
     merged = pd.concat(numbers, ignore_index=True)
     return fig, merged[["panel", *(name for name in merged if name != "panel")]]
+
+
+def gap(parts: dict[str, pd.DataFrame]) -> tuple[float, float] | tuple[()]:
+    """Return the scales above those of the printed values and below those of the sentences."""
+    printed, told = parts["printed"], parts["sentences"]
+    near = printed.loc[printed["p_value"] > _AGREES["printed"], "scale"]
+    least = told.groupby("scale")["distance_sentences"].min()
+    wide = least[least <= least.min() + _AGREES["sentences"]].index
+    if not len(near) or near.max() >= min(wide):
+        return ()
+    return float(near.max()), float(min(wide))
 
 
 def _scales(ax: Axes, parts: dict[str, pd.DataFrame], kind: str, by: str) -> pd.DataFrame:
@@ -75,7 +102,10 @@ def _scales(ax: Axes, parts: dict[str, pd.DataFrame], kind: str, by: str) -> pd.
         sizes = zip(sorted(least["n"].unique()), _DASHES, strict=False)
         handles += [Line2D([], [], color=style.DARK, ls=dash, label=f"n = {n:g}")
                     for n, dash in sizes]  # fmt: skip
-    ax.legend(handles=handles, ncols=2, frameon=False, fontsize=6, loc="upper right")
+    place: dict[str, Any] = {"loc": "upper right"}
+    if kind == "printed":
+        place = {"loc": "upper left"}
+    ax.legend(handles=handles, ncols=2, frameon=False, fontsize=6, **place)
     return least.rename(columns={by: "setting", distance: "distance"}).assign(what=kind)
 
 
@@ -120,18 +150,19 @@ def _settings(ax: Axes, marginal: pd.DataFrame) -> pd.DataFrame:
             own = merged[(merged["factor"] == factor) & (merged["value"] == value)
                          & (merged["fit"] == kind)]  # fmt: skip
             if len(own):
-                place = y + 0.38 * (k - 0.5)
-                ax.barh(place, own["posterior"].iloc[0], 0.36, color=_COLORS[kind])
-                ax.plot(own["prior"].iloc[0], place, "|", color=style.DARK, markersize=5)
+                place = y + 0.28 * (k - 1)
+                ax.barh(place, own["posterior"].iloc[0], 0.27, color=_COLORS[kind])
+                ax.plot(own["prior"].iloc[0], place, "|", color=style.DARK, markersize=4)
     ax.set_yticks(*zip(*labels, strict=True), fontsize=5.5)
     ax.set_ylim(y + 1, 0.5)
     ax.set_xlim(0, 1)
     ax.grid(axis="y", visible=False)
     ax.set_xlabel("weight")
-    ax.set_title("Settings given one kind of evidence")
+    ax.set_title("Weights of the settings")
     handles: list[Any] = [Patch(color=c, label=_NAMES[k]) for k, c in _COLORS.items()]
     handles.append(Line2D([], [], color=style.DARK, marker="|", linestyle="", label="prior"))
-    ax.legend(handles=handles, frameon=False, fontsize=6, loc="lower right")
+    ax.legend(handles=handles, frameon=False, fontsize=6, loc="upper center", ncols=2,
+              bbox_to_anchor=(0.3, -0.045), columnspacing=0.8, handlelength=1.0)  # fmt: skip
     return merged
 
 
@@ -151,11 +182,11 @@ def _sentences(ax: Axes, parts: dict[str, pd.DataFrame]) -> pd.DataFrame:
     ax.set_yticks(np.arange(len(rows)), labels, fontsize=5.5)
     ax.set_xticks([])
     ax.grid(visible=False)
-    ax.set_xlabel(f"{len(shown)} nearest specifications, nearest first")
-    ax.set_title("Sentences missed, in tolerances")
-    ends = ["met", "up to 1", "up to 2", "up to 4", "more"]
+    ax.set_xlabel(f"{len(shown)} nearest, in order")
+    ax.set_title("Sentences missed", loc="left")
+    ends = ["met", "by up to 1 tolerance", "2", "4", "more"]
     handles = [Patch(facecolor=c, edgecolor=style.LIGHT, label=t)
                for c, t in zip(_SHADES, ends, strict=True)]  # fmt: skip
     ax.legend(handles=handles, frameon=False, fontsize=6, ncols=5, loc="upper center",
-              bbox_to_anchor=(0.3, -0.04), columnspacing=0.8, handlelength=1.0)  # fmt: skip
+              bbox_to_anchor=(0.2, -0.045), columnspacing=0.8, handlelength=1.0)  # fmt: skip
     return rows

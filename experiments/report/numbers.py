@@ -35,7 +35,8 @@ class Numbers:
     def helpers(self) -> dict[str, Callable[..., Any]]:
         """The functions of the template, by name."""
         own = (self.mean, self.ci, self.gain, self.claim, self.named, self.part, self.count,
-               self.held, self.unmet, self.setting, self.commits)  # fmt: skip
+               self.held, self.unmet, self.setting, self.commits, self.gap, self.likely,
+               self.compromise, self.most_met)  # fmt: skip
         return {one.__name__: one for one in own}
 
     def mean(self, table: str, *, digits: int = 2, **where: Any) -> str:
@@ -130,6 +131,30 @@ class Numbers:
         if len(rows) != 1:
             raise LookupError(f"inference has no weight of {factor} = {value} given {fit}")
         return {key: f"{float(rows[key].iloc[0]):.2f}" for key in ("prior", "posterior")}
+
+    def gap(self) -> tuple[str, str]:
+        """Return the largest scale of the printed values and the smallest of the sentences."""
+        found = self.gallery.table("inference", "panel", "low", "high")
+        rows = None if found is None else found[found["panel"] == "gap"]
+        if rows is None or rows.empty:
+            raise LookupError("inference has no gap between scales")
+        return f"{rows['low'].iloc[0]:g}", f"{rows['high'].iloc[0]:g}"
+
+    def likely(self) -> int:
+        """Count the specifications that the printed values do not reject at 5 %."""
+        return int((self.part("printed")["p_value"] > 0.05).sum())
+
+    def compromise(self) -> pd.Series:
+        """Return the specification nearest to the sentences that the printed values allow."""
+        rows = self.part("front")
+        rows = rows[rows["p_value"] > 0.05]
+        if rows.empty:
+            raise LookupError("no specification of the front agrees with the printed values")
+        return rows.sort_values("distance_sentences").iloc[0]
+
+    def most_met(self) -> int:
+        """Return the most sentences that one specification meets."""
+        return int(self.part("sentences")["met"].max())
 
     def commits(self) -> tuple[str, str]:
         """Return the commits that registered and revised the design."""
