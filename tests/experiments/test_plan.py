@@ -308,7 +308,7 @@ def test_protocols_that_cannot_be_meant_are_refused(folder: Path) -> None:
         # none applies: real data, what is made once, a registered design
         *((name, None, "described", [f"'described' does not apply to {name}", "leave it out"])
           for name in ("fig6", "swiss_cut", "fig1", "cost", "real", "inference")),
-        ("fig6", ["protocol=alpha1000"], None, ["'alpha1000' does not apply to fig6", "protocol.fit."]),
+        ("fig6", ["protocol=alpha1000"], None, ["'alpha1000' does not apply", "protocol.fit."]),
     ):  # fmt: skip
         message = refusal(study, given, protocol=protocol)
         assert all(text in message for text in texts), message
@@ -331,7 +331,9 @@ def test_a_study_of_ones_own_has_the_protocol_of_the_default_or_one_by_name() ->
         assert plan.run == study.name == f"{name}-alpha1000"
         assert (study.option, study.protocol) == (name, "alpha1000")
         assert "Protocol alpha1000: " in study.caption
-        assert set(plan.cells) == {n.replace("dependent/", "dependent-alpha1000/") for n in GL | KGL}
+        assert set(plan.cells) == {
+            n.replace("dependent/", "dependent-alpha1000/") for n in GL | KGL
+        }
     # its own choice is in force, and not overridden without a word
     assert not any(cell.fit["fit"]["average"] for cell in make_plan("chosen").cells.values())
     message = refusal("chosen", protocol="described")
@@ -343,7 +345,10 @@ def test_protocols_of_a_collection_that_cannot_be_meant_are_refused() -> None:
     assert list(make_plan("under").studies) == ["seven", "small-alpha1000", "small-printed"]
     assert "'described' does not apply to fine" in refusal("fine", protocol="described")
     for name, texts in (
-        ("under_nothing", ["conf/protocol/alpha100.yaml does not exist", "did you mean 'alpha1000'?"]),
+        (
+            "under_nothing",
+            ["conf/protocol/alpha100.yaml does not exist", "did you mean 'alpha1000'?"],
+        ),
         ("real_under", ["'described' does not apply to fig6"]),
         ("design_under", ["'described' does not apply to inference"]),
     ):
