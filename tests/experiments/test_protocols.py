@@ -59,9 +59,8 @@ def test_grids_have_the_registered_ranges_in_the_units_of_the_protocol(
         grid = option("grid", f"{name}-{protocol}")
         lam = np.array(points[f"{start}lam"])
         for key, unit in (("lam", s), ("lam_identity", 1.0)):
-            assert (
-                min(grid[key]) <= lam[0] * unit * 1.01 and max(grid[key]) >= lam[-1] * unit * 0.99
-            )
+            assert min(grid[key]) <= lam[0] * unit * 1.01
+            assert max(grid[key]) >= lam[-1] * unit * 0.99
         # summed over n observations; for the rho of each row every registered ratio is at hand
         for rho in grid["rho"]:
             ratios = np.array(grid["psi"]) / (s * n * rho)
