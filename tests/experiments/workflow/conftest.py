@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 #: What a workflow needs of the repository.
 PARTS = ("Snakefile", "conf", "profiles", "experiments", "kgl", "pyproject.toml")
 #: Seconds after which a run counts as hung; the longest takes a minute on two free cores.
-LIMIT = 600
+LIMIT = 900
 #: A run ends up to a timespan after its last job, see profiles/default; `make smoke` has the same.
 QUICK = ("--max-jobs-per-timespan", "1000/3s")
 
