@@ -36,7 +36,7 @@ class Numbers:
         """The functions of the template, by name."""
         own = (self.mean, self.ci, self.gain, self.claim, self.named, self.part, self.count,
                self.held, self.unmet, self.setting, self.commits, self.gap, self.likely,
-               self.compromise, self.most_met)  # fmt: skip
+               self.compromise, self.most_met, self.missed)  # fmt: skip
         return {one.__name__: one for one in own}
 
     def mean(self, table: str, *, digits: int = 2, **where: Any) -> str:
@@ -122,6 +122,20 @@ class Numbers:
         rows = self.part("statement")
         rows = rows[rows["share"] == 0].sort_values("nearest_miss", ascending=False)
         return [(str(r.claim), str(r.text), f"{r.nearest_miss:.1f}") for r in rows.itertuples()]
+
+    def missed(self, protocol: str) -> list[tuple[str, str, str]]:
+        """Return the sentences that a protocol misses by half a tolerance or more, the worst first.
+
+        Each as claim, text and miss in tolerances, on the seeds that had no part in the search.
+        """
+        rows, named = self.part("statement"), self.part("named")
+        own = named[named["name"] == protocol]
+        if own.empty:
+            raise LookupError(f"inference has no protocol {protocol}")
+        miss = [float(own[f"p{k}"].iloc[0]) for k in range(len(rows))]
+        told = zip(rows["claim"], rows["text"], miss, strict=True)
+        found = sorted((one for one in told if one[2] > 0.5), key=lambda one: -one[2])
+        return [(str(claim), str(text), f"{size:.1f}") for claim, text, size in found]
 
     def setting(self, fit: str, factor: str, value: str) -> dict[str, str]:
         """Return prior and posterior weight of a value of an unstated setting."""
