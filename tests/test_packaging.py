@@ -147,6 +147,6 @@ def test_the_quick_benchmark_samples_every_value_of_the_grid():
 
 
 def test_the_table_of_the_sparsity_figure_separates_small_psi():
-    with (ROOT / "figures" / "h1.csv").open(encoding="utf-8", newline="") as stream:
+    with (ROOT / "figures" / "h1-printed.csv").open(encoding="utf-8", newline="") as stream:
         values = {float(row["psi"]) for row in csv.DictReader(stream)}
     assert sorted(values) == [1e-7, 1e-5, 1e-3, 1e-1]

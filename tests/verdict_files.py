@@ -139,7 +139,8 @@ def inference() -> pd.DataFrame:
     ]
     told = [{**keys, "scale": s, "distance_sentences": d, "met": m}
             for s, d, m in ((0.015, 2.5, 1), (1.0, 1.2, 2))]  # fmt: skip
-    both = [{**printed[k], **told[j], "name": name}
+    misses = {"p0": 0.0, "p1": 1.75, "p2": 0.2}
+    both = [{**printed[k], **told[j], **misses, "name": name}
             for name, k, j in (("printed", 0, 0), ("described", 2, 1))]  # fmt: skip
     parts = {
         "printed": printed,
@@ -150,8 +151,9 @@ def inference() -> pd.DataFrame:
         "front": [both[0], both[1]],
         "marginal": [
             {"factor": factor, "value": value, "prior": 0.5, "posterior": weight, "fit": fit}
-            for fit, first in (("printed", 0.9), ("sentences", 0.2))
+            for fit, first in (("printed", 0.9), ("printed_near", 0.95), ("sentences", 0.2))
             for factor, value, weight in (
+                ("decimals", "4", first), ("decimals", "none", 1 - first),
                 ("scale", "0.015", first), ("scale", "1.0", 1 - first), ("n", "200.0", 0.5),
                 ("n", "100.0", 0.5),
             )
@@ -268,7 +270,8 @@ def publish(directory: Path, protocols: tuple[str, ...] = PROTOCOLS) -> Path:
     tables = {
         "claims": claims(protocols),
         "facts": facts(),
-        "robustness": robustness(),
+         "robustness": robustness(),
+        "inference": pd.DataFrame([{"panel": "gap", "low": 0.05, "high": 0.5}]),
         "cost": pd.DataFrame(
             {"job": ["data", "fit independent, noise", "fit independent, n"],
              "jobs": [2, 3, 4], "minutes_in_all": [1.0, 2.0, 3.0],

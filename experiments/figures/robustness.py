@@ -188,7 +188,7 @@ def _fill(k: int, count: int, color: str) -> str:
 def _handles(noise: list[float]) -> dict[str, Any]:
     dot: dict[str, Any] = {"marker": "o", "color": style.DARK, "markersize": 3.6}
     shown = {
-        rf"$\sigma_\epsilon^2 = {level:g}$": panels.handle(
+        f"noise level {level:g}": panels.handle(
             markerfacecolor=_fill(k, len(noise), style.DARK), **dot
         )
         for k, level in enumerate(noise)

@@ -193,7 +193,7 @@ def test_captions_go_by_the_name_of_the_study(paper: Plan) -> None:
     assert found["fig2-described"]["caption"] != study.caption
 
 
-def test_the_record_of_a_run_follows_its_settings_alone(paper: Plan) -> None:
+def test_the_record_of_a_run_follows_its_settings_alone(paper: Plan, smoke: Plan) -> None:
     record = publish.record(make_plan("fig13", ["seed=1"], "mine"))
     assert record == publish.record(make_plan("fig13", ["seed=1"], "mine"))
     assert (record["name"], record["overrides"]) == ("mine", ["seed=1"])

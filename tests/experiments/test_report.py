@@ -182,7 +182,7 @@ NUMBERS = {
     "side_information": "67 50",
     # N1 is reproduced in the figure, but not oracle-tuned on these fits
     "cross_validation": "+0.10 +0.30 3 4 1 2 4 1",
-    "unstated": "3 2 3 0.043 0.25 0.200 0.001 2.50 1.20 1",
+    "unstated": "3 2 3 0.043 0.25 0.200 0.001 2.50 1.20 1 2",
 }
 
 

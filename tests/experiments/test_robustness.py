@@ -59,7 +59,7 @@ def _inputs(runs: int = RUNS) -> Inputs:
 
 @pytest.fixture(scope="module")
 def study() -> Study:
-    return make_plan("robustness").studies["robustness"]
+    return make_plan("robustness").studies["robustness-described"]
 
 
 def test_each_choice_changes_one_thing(study: Study) -> None:

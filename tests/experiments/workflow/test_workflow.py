@@ -254,7 +254,7 @@ def test_a_second_run_has_nothing_to_do(finished):
 
 
 def test_an_edited_model_is_fitted_again_and_no_other(finished):
-    finished.replace("conf/model/kglo.yaml", "lam: ${grid.lam}", "lam: [0.03, 3.0]")
+    finished.replace("conf/model/kglo.yaml", "lam: ${grid.lam_identity}", "lam: [0.03, 3.0]")
     cells = [cell for cell in PLAN.cells.values() if cell.model == "kglo"]
     # jobs of the datasets that have the model, and then of the studies that read their files
     mine = fits_of(cells)
