@@ -270,7 +270,7 @@ def publish(directory: Path, protocols: tuple[str, ...] = PROTOCOLS) -> Path:
     tables = {
         "claims": claims(protocols),
         "facts": facts(),
-         "robustness": robustness(),
+        "robustness": robustness(),
         "inference": pd.DataFrame([{"panel": "gap", "low": 0.05, "high": 0.5}]),
         "cost": pd.DataFrame(
             {"job": ["data", "fit independent, noise", "fit independent, n"],
