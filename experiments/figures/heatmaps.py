@@ -15,6 +15,9 @@ from experiments import registry
 from experiments.figures import Drawn, Inputs, panels, style
 from kgl._types import Array
 
+#: Ratio of errors from which on a color bar has one tick for each decade.
+MANY_DECADES = 30.0
+
 AXES = ("psi", "lam", "rho")
 KEYS = ["data", "graph", "model"]
 
@@ -35,7 +38,10 @@ def draw(inputs: Inputs) -> Drawn:
             image = _heat_map(ax, part[part["psi"] == value], metric, norm)
         better = "higher" if _higher_is_better(metric) else "lower"
         label = f"{registry.axis_label(metric)}\n({better} is better)"
-        ticks = LogLocator(subs=(1, 1.5, 2, 3, 4, 5, 7)) if scale is LogNorm else None
+        # ticks within a decade only where there is room for them
+        wide = float(np.nanmax(image.get_array()) / np.nanmin(image.get_array())) > MANY_DECADES
+        subs = (1.0,) if wide else (1, 1.5, 2, 3, 4, 5, 7)
+        ticks = LogLocator(subs=subs) if scale is LogNorm else None
         bar = fig.colorbar(image, ax=line, label=label, ticks=ticks, format="%g", pad=0.01)
         bar.ax.minorticks_off()
         line[0].set_ylabel(_name(cell, numbers) + registry.axis_label("rho"))
