@@ -2,7 +2,10 @@
 
 A criterion holds only if the whole interval of its estimate is on the right side. The interval of a
 mean is Student's, at 95 %. Each has its bounds, the true value that the statement implies and its
-power (:class:`experiments.claims.Criterion`); of several comparisons the product of their powers.
+power (:class:`experiments.claims.Criterion`): how likely the criterion holds if the statement is
+true. The power needs the spread between runs, which is estimated from the same data. Where these
+are far from what the statement says and the spread goes with the size, as that of a loss or a
+ratio does, ``if_true`` gives data with the spread that a true statement would have.
 """
 
 from __future__ import annotations
@@ -16,12 +19,12 @@ from experiments.claims.evidence import Evidence
 from experiments.claims.ledger import Criterion
 from experiments.claims.thresholds import VISIBLE
 from experiments.registry import name_of
-from experiments.stats import MissingEvidence, contrast, mean_interval, power
+from experiments.stats import MissingEvidence, contrast, joint_power, mean_interval, power
 from kgl._types import Array
 
 __all__ = [
-    "all_within", "beats", "compared", "equivalent", "implied", "inside", "larger_by", "near",
-    "nearest", "overlap", "ratio", "reaches", "slightly",
+    "all_within", "at_most", "beats", "compared", "equivalent", "implied", "inside", "larger_by",
+    "near", "nearest", "overlap", "ratio", "reaches", "slightly",
 ]  # fmt: skip
 
 
@@ -56,20 +59,46 @@ def implied(above: float | None, below: float | None) -> float | None:
     return above + VISIBLE if below is None else (above + below) / 2
 
 
+def at_most(values: Array, bound: float) -> Array:
+    """Scale positive values down to a mean of ``bound``, if it is larger.
+
+    Examples
+    --------
+    >>> at_most(np.array([1.0, 3.0]), 0.5), at_most(np.array([0.1, 0.3]), 0.5)
+    (array([0.25, 0.75]), array([0.1, 0.3]))
+    """
+    mean = float(np.mean(values))
+    return values * (bound / mean) if mean > bound else values
+
+
 def inside(
     text: str, values: Array, *, above: float | None = None, below: float | None = None,
-    note: str = "", effect: float | None = None,
+    note: str = "", effect: float | None = None, if_true: Array | None = None,
 ) -> Criterion:  # fmt: skip
     """Judge whether the mean of some values lies above and below given ends, with its interval.
 
     ``effect`` is the true value that the statement implies; by default that of the ends.
+    ``if_true`` has values with the spread of a true statement, for the power.
     """
-    values = np.asarray(values)
-    estimate, low, high = mean_interval(values)
-    holds = (above is None or low > above) and (below is None or high < below)
-    effect = implied(above, below) if effect is None else effect
-    chance = _power(effect, [((high - low) / 2, len(values) - 1)], above, below)
-    return Criterion(text, estimate, low, high, holds, note, False, above, below, effect, chance)
+    cells = {"": np.asarray(values)}
+    spread = None if if_true is None else {"": np.asarray(if_true)}
+    return all_within(
+        text, cells, above=above, below=below, note=note, effect=effect, if_true=spread
+    )
+
+
+def _joint(
+    effect: float | None, cells: Iterable[Array], above: float | None, below: float | None
+) -> float | None:
+    """Return the power of comparisons in the same runs; of others, the product of their powers."""
+    if effect is None:
+        return None
+    found = [np.asarray(values) for values in cells]
+    if len({len(values) for values in found}) == 1:
+        return joint_power(np.stack(found, axis=1), effect, above=above, below=below)
+    return float(
+        np.prod([joint_power(x[:, None], effect, above=above, below=below) for x in found])
+    )
 
 
 def _power(
@@ -110,13 +139,13 @@ def beats(
     """Judge whether each of some models beats each of some others by more than ``margin``.
 
     It must at every level, or, with ``average``, in the mean over the levels. The estimate is the
-    gain of the weakest comparison, the one whose interval reaches lowest. The power is the product
-    over all comparisons.
+    gain of the weakest comparison, the one whose interval reaches lowest. The power is that of all
+    comparisons together.
     """
     levels = evidence.levels if levels is None else list(levels)
     if not levels:
         raise MissingEvidence(f"no level {where}")
-    found = []
+    found, runs = [], []
     for first in better:
         for second in worse:
             gains = evidence.gain(metric, first, second, levels)
@@ -126,7 +155,7 @@ def beats(
                 at = ahead * (len(levels) > 1) if level is None else f" at {level:g}"
                 which = f"{name_of(first)} over {name_of(second)}{at}"
                 found.append((*mean_interval(values.to_numpy()), which))
-                free = len(values) - 1
+                runs.append(values.to_numpy())
     won = sum(low > margin for _, low, _, _ in found)
     estimate, low, high, which = min(found, key=lambda one: one[1])
     more = f" by more than {margin:g}" if margin else ""
@@ -136,10 +165,9 @@ def beats(
     )
     note = f"weakest: {which}; {won} of {len(found)} comparisons" if len(found) > 1 else which
     effect = margin + VISIBLE if effect is None else effect
-    chance = _power(effect, [((one[2] - one[1]) / 2, free) for one in found], margin, None)
     return Criterion(
         text, estimate, low, high, won == len(found), note,
-        above=margin, effect=effect, power=chance,
+        above=margin, effect=effect, power=_joint(effect, runs, margin, None),
     )  # fmt: skip
 
 
@@ -151,13 +179,17 @@ def all_within(
     below: float | None = None,
     note: str = "",
     effect: float | None = None,
+    if_true: Mapping[str, Array] | None = None,
 ) -> Criterion:
     """Judge whether the means of all of some cells lie between given ends, with their intervals.
 
-    The power is the product over the cells.
+    The power is that of all cells together, which are observed in the same runs; ``if_true`` as
+    for :func:`inside`.
     """
     ends = {name: (*mean_interval(values), len(values) - 1.0) for name, values in cells.items()}
-    return _weakest(text, ends, above, below, note=note, effect=effect)
+    found = _weakest(text, ends, above, below, note=note, effect=effect)
+    spread = (cells if if_true is None else if_true).values()
+    return replace(found, power=_joint(found.effect, spread, above, below))
 
 
 def larger_by(
@@ -296,7 +328,7 @@ def ratio(
     """Judge whether the ratio of the scores of two models is below an end at every level.
 
     Ratios are compared by their logarithms; with ``average`` it is their geometric mean over the
-    levels. The power is the product over the levels.
+    levels. The power is that of all levels together.
     """
     top, bottom = evidence.of(metric, first), evidence.of(metric, second)
     logs = np.log(top.to_numpy()) - np.log(bottom.reindex(top.index).to_numpy())

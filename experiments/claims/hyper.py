@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.claims.criteria import all_within, inside, nearest
+from experiments.claims.criteria import all_within, at_most, inside, nearest
 from experiments.claims.grid_scores import Tables, along, by_run, cube, kinds, spread_over
 from experiments.claims.ledger import Claim, Criterion
 from experiments.claims.printed import check_printed
@@ -87,7 +87,8 @@ def _h3(tables: Tables) -> list[Criterion]:
                 inside(f"{kind} data: where {name} is best, the density is the true one up to "
                        f"{COINCIDES:g}", there, below=COINCIDES, effect=VISIBLE),
                 inside(f"{kind} data: where the density is nearest to the true one, {name} is "
-                       f"within {bound:g} of the best", lost, below=bound, effect=0.0),
+                       f"within {bound:g} of the best", lost, below=bound, effect=0.0,
+                       if_true=at_most(lost, bound)),
             ]  # fmt: skip
     return _some(criteria, "limits_psi")
 
@@ -118,13 +119,14 @@ def _h5(tables: Tables) -> list[Criterion]:
         over = [lam for lam in mse if lam > OVERLY * (1 + 1e-9)]
         if len(over) < 2:
             raise MissingEvidence(f"no two lam above {OVERLY:g}")
+        changes = spread_over(np.array([mse[lam] for lam in over]), 0)
+        sizes = {f"at {lam:g}": size[lam] for lam in over}
         criteria += [
             inside(f"{kind} data: MSE changes by less than {SAME:g} of itself over lam above "
-                   f"{OVERLY:g}", spread_over(np.array([mse[lam] for lam in over]), 0), below=SAME,
-                   effect=0.0),
+                   f"{OVERLY:g}", changes, below=SAME, effect=0.0, if_true=at_most(changes, SAME)),
             all_within(f"{kind} data: fits have less than {ZERO:g} of the size of the data, at "
-                       f"every lam above {OVERLY:g}",
-                       {f"at {lam:g}": size[lam] for lam in over}, below=ZERO, effect=0.0),
+                       f"every lam above {OVERLY:g}", sizes, below=ZERO, effect=0.0,
+                       if_true={at: at_most(x, ZERO) for at, x in sizes.items()}),
         ]  # fmt: skip
     return _some(criteria, "limits_lam")
 
@@ -175,6 +177,7 @@ def _h7(tables: Tables) -> list[Criterion]:
     shared = (small_error & good_graph).sum(axis=1) / good_graph.sum(axis=1)
     chance = small_error.mean(axis=1)
     named = first * len(mse.rho) + second
+    excess = error[:, named] / error.min(axis=1) - 1
     small = (lam < SMALL * (1 - 1e-9)) & (rho < SMALL * (1 - 1e-9))
     if not small.any() or small.all():
         raise MissingEvidence(f"no points on both sides of {SMALL:g}")
@@ -190,7 +193,7 @@ def _h7(tables: Tables) -> list[Criterion]:
         inside(f"{example}: APS is within {OVERLAP:g} of the greatest", lost[:, named],
                below=OVERLAP),
         inside(f"{example}: MSE is within {LITTLE:g} of itself of the least",
-               error[:, named] / error.min(axis=1) - 1, below=LITTLE),
+               excess, below=LITTLE, if_true=at_most(excess, LITTLE)),
         inside(f"MSE is smaller for lam and rho below {SMALL:g} than elsewhere, on average",
                1 - low / rest, above=0.0, effect=LITTLE, note="as a share of the error elsewhere"),
     ]  # fmt: skip

@@ -49,9 +49,8 @@ class Criterion:
         value, or for a single bound a value that is visibly on the right side of it.
     power : float or None
         The probability that the criterion holds if the true value is ``effect``, given the width
-        of the interval. Where several comparisons must hold at once, the product of their
-        powers: the probability if they were independent; scores of one run at several levels are
-        not, so it is rather too low. None where there is no interval to compute it from.
+        of the interval. Where several comparisons must hold at once, that all of them do, given
+        how they are correlated. None where there is no interval to compute it from.
     """
 
     text: str

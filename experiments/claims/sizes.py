@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.claims.criteria import all_within, larger_by, reaches
+from experiments.claims.criteria import all_within, at_most, inside, larger_by, reaches
 from experiments.claims.evidence import Evidence
 from experiments.claims.ledger import Claim, Criterion
 from experiments.claims.thresholds import HIGH, HIGH_IMPLIED
@@ -177,17 +177,20 @@ def _s3(e: Evidence) -> list[Criterion]:
         raise MissingEvidence("one number of observations")
     first, last = e.levels[0], e.levels[-1]
     shrunk: dict[str, Array] = {}
+    if_true: dict[str, Array] = {}
     for m in _sizes(e):
         ends = e.where(m=m).of("aps", "kgl", [first, last])
         away = (ends - ends.median()).abs()
-        shrunk[f"m = {m}"] = ((away[first] - away[last]) / away[first].mean()).to_numpy()
+        start, end = (away[n].to_numpy() / away[first].mean() for n in (first, last))
+        shrunk[f"m = {m}"] = start - end
+        if_true[f"m = {m}"] = start - at_most(end, 1.0 - SHRUNK)
     text = f"APS lies nearer to its median with n = {last:g} than with n = {first:g}"
     note = "decrease of the mean absolute distance, as a share of it"
-    pooled = np.concatenate(list(shrunk.values()))
+    pooled, spread = (np.concatenate(list(each.values())) for each in (shrunk, if_true))
     how: dict[str, Any] = {"above": 0.0, "note": note, "effect": SHRUNK}
     return [
-        all_within(f"{text}, on average over m", {"all": pooled}, **how),
-        all_within(f"{text}, for every m", shrunk, **how),
+        inside(f"{text}, on average over m", pooled, if_true=spread, **how),
+        all_within(f"{text}, for every m", shrunk, if_true=if_true, **how),
     ]
 
 

@@ -30,7 +30,7 @@ def test_one_cell(tmp_path: Path) -> None:
     assert "er-independent/noise-0.5_missing-0.0/kgl" in done.stdout
     (path,) = tmp_path.glob("results/one-off/*/*/summary.csv")
     summary = pd.read_csv(path).set_index("metric")
-    data = [kgl.simulate.make_dataset("er", m=8, n=12, noise=0.5, seed=4000, replicate=r)
+    data = [kgl.simulate.make_dataset("er", m=8, n=12, noise=0.5, seed=5000, replicate=r)
             for r in range(2)]  # fmt: skip
     best = []
     for made in data:
