@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kgl import datasets, kernels, metrics, simulate
     from kgl.graph import learn_laplacian
     from kgl.grid import DEFAULT_GRID, GridResult, fit_grid
+    from kgl.imputer import KGLImputer
     from kgl.models import GL, KGL, KGLN, KGLO, GL2Step, KGLAgnostic
     from kgl.problem import kkt_residual
     from kgl.selection import select_held_out, select_oracle
@@ -31,6 +32,7 @@ _HOME = {
     "GL2Step": "models",
     "GridResult": "grid",
     "KGLAgnostic": "models",
+    "KGLImputer": "imputer",
     "fit_grid": "grid",
     "kkt_residual": "problem",
     "learn_laplacian": "graph",
@@ -48,6 +50,7 @@ __all__ = [
     "GL2Step",
     "GridResult",
     "KGLAgnostic",
+    "KGLImputer",
     "datasets",
     "fit_grid",
     "kernels",

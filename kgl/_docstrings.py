@@ -28,6 +28,16 @@ PARAMETERS = {
         "Weight of the smoothness of the fitted signals on the graph. The larger, the more the "
         "graph shapes the signals.",
     ),
+    "center": (
+        '{"node", "both", "none"}',
+        "What is subtracted from the data before the fit, and added to signals and predictions "
+        "after it: each node's mean, the means of nodes and of observations, or nothing.",
+    ),
+    "scale": (
+        '{"node", "common", "none"}',
+        "What the data are divided by: each node's standard deviation, one of all entries, or "
+        "nothing.",
+    ),
     "psi": (
         "float",
         "Weight of the graph's norm, ``||L||_F^2``: small for few edges, large for many of nearly "
@@ -103,7 +113,8 @@ ATTRIBUTES = {
     ),
     "signals_": (
         "array (n, m)",
-        "Fitted signals Yhat, at missing entries too; for GL the data, zero where missing.",
+        "Fitted signals Yhat in the units of the data, at missing entries too; for GL the data, "
+        "with the node's mean where missing.",
     ),
     "node_names_": ("list", "Columns of a DataFrame, else 0 to m - 1."),
     "psi_": ("float", "The psi in use: the one given, or the one found for the density."),

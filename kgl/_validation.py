@@ -23,7 +23,9 @@ __all__ = [
     "check_option",
     "count_masked",
     "edge_cost_matrix",
+    "index_covariates",
     "refuse_masked",
+    "refuse_text",
 ]
 
 _MEANING = {
@@ -206,6 +208,45 @@ def refuse_masked(values: Any, what: str) -> None:
             f"{what} has {count} masked {entries}, but only Y may have missing values; fill them, "
             "for example with numpy.ma.filled(array, value), or drop the rows that hold them"
         )
+
+
+def refuse_text(Y: Any) -> None:
+    """Refuse columns of text or dates in the data of a DataFrame, by name."""
+    for name in getattr(Y, "columns", ()):
+        kind = str(Y[name].dtype).lower()
+        if kind.startswith(("datetime", "date", "timedelta", "duration", "period")):
+            raise TypeError(
+                f"column {name!r} of Y holds dates: columns are nodes; pass it as covariate, "
+                f"Y.drop(columns={name!r}) with z=Y[{name!r}], or make it the index with z='index'"
+            )
+        if kind.startswith(("object", "str", "categor", "enum")):
+            text = next((v for v in Y[name] if isinstance(v, str)), None)
+            if text is not None:
+                raise TypeError(
+                    f"column {name!r} of Y holds text, for example {text!r}: columns are nodes and "
+                    f"must be numbers; drop it, Y.drop(columns={name!r}), make it the index, or "
+                    "convert it with pandas.to_numeric"
+                )
+
+
+def index_covariates(Y: Any) -> Any:
+    """Return the index of a DataFrame as covariates of its rows: what z='index' stands for."""
+    if not hasattr(Y, "loc"):
+        raise TypeError(
+            f"z='index' needs a pandas DataFrame, whose index has the times, but Y is a "
+            f"{type(Y).__name__}; pass the times themselves as z"
+        )
+    if getattr(Y.index, "nlevels", 1) > 1:
+        raise TypeError("z='index': Y has an index of several levels; pass the times as z")
+    kind = str(Y.index.dtype).lower()
+    if kind.startswith(("object", "str", "categor")) and any(isinstance(v, str) for v in Y.index):
+        raise TypeError(
+            f"z='index': the index of Y holds text, for example {Y.index[0]!r}; set an index of "
+            "dates or numbers, for example Y.index = pandas.to_datetime(Y.index)"
+        )
+    if hasattr(Y.index, "to_timestamp"):
+        return Y.index.to_timestamp().to_numpy()
+    return Y.index.to_numpy()
 
 
 def as_floats(Y: Any) -> Array:

@@ -26,12 +26,15 @@ from kgl._validation import (
     check_option,
     count_masked,
     edge_cost_matrix,
+    index_covariates,
     refuse_masked,
+    refuse_text,
 )
 from kgl.export import GraphExport
-from kgl.kernels import RBF, FittedKernel, Kernel, LaplacianKernel, as_kernel, kernel_eigen
+from kgl.kernels import Auto, FittedKernel, Kernel, LaplacianKernel, as_kernel, kernel_eigen
 from kgl.laplacian import laplacian_from_adjacency
 from kgl.prediction import Prediction, Prepared
+from kgl.preparation import Preparation, warn_if_levels_dominate
 from kgl.problem import PARTS, ModelSpec
 from kgl.solvers.alternating import Options, solve_points
 from kgl.solvers.density import fit_edges, n_edges, warn_if_missed
@@ -44,8 +47,8 @@ __all__ = ["DEFAULT_DENSITY", "DEFAULT_KERNEL", "GraphLearner"]
 REGULARIZERS = ("frobenius", "log-degree")
 #: Share of pairs that are edges where neither psi nor a density is given: the paper's graphs.
 DEFAULT_DENSITY = 0.3
-#: Turns covariates into kernels: free of their units, and for unit steps the paper's kernel.
-DEFAULT_KERNEL = RBF(bandwidth="median_nearest", scale="standard")
+#: Turns covariates into kernels: free of their units, with widths that the data choose.
+DEFAULT_KERNEL = Auto()
 
 
 @documented
@@ -57,6 +60,8 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
     and names its row of :data:`kgl.problem.MODELS` in ``_spec``.
     """
 
+    center: str = "node"
+    scale: str = "node"
     psi: float | None = None
     density: float | None = None
     average_degree: float | None = None
@@ -103,7 +108,8 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
             covariates) the identity is used: no information on that side.
         x, z : array or DataFrame (m, p), (n, q), optional
             Covariates of nodes and observations instead of kernels; ``kernel_x`` and
-            ``kernel_z`` say how to turn them into kernels.
+            ``kernel_z`` turn them into kernels. Numbers, dates and categories; ``z="index"`` is
+            the index of the DataFrame ``Y``.
 
         Returns
         -------
@@ -128,7 +134,8 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
         self.weights_ = batch.weights[0]
         self.laplacian_ = laplacian_from_adjacency(self.weights_)
         self.edge_scores_ = batch.scores[0]
-        self.signals_ = np.array(batch.signals[0])
+        self._fitted = np.array(batch.signals[0])
+        self.signals_ = ready.preparation.undo(self._fitted)
         self.history_ = batch.history[0]
         self.objective_history_ = self.history_.sum(axis=1)
         self.objective_ = float(self.objective_history_[-1])
@@ -209,6 +216,7 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
             Y = as_floats(Y)
         columns = getattr(Y, "columns", None)
         names = None if columns is None else check_names(columns, np.shape(Y)[1])
+        refuse_text(Y)
         array = validate_data(
             self, Y, dtype=np.float64, ensure_all_finite=False, ensure_min_features=0
         )
@@ -217,8 +225,13 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
         names = list(range(m)) if names is None else names
         given_names = None if columns is None else names
         index = list(Y.index) if hasattr(Y, "loc") and Y.index.is_unique else None
-        kernel_x, matrix_x = self._kernel("x", K_x, x, m, given_names)
-        kernel_z, matrix_z = self._kernel("z", K_z, z, n, index)
+        preparation = Preparation.fit(values, mask, self.center, self.scale)
+        warn_if_levels_dominate(values, mask, self.center, self.scale, names)
+        values = preparation.apply(values, mask)
+        z = index_covariates(Y) if isinstance(z, str) and z == "index" else z
+        kernel_x, matrix_x = self._kernel("x", K_x, x, given_names, values, mask)
+        kernel_z, matrix_z = self._kernel("z", K_z, z, index, values, mask)
+        observed = mask
         if mask is not None:
             values, mask = self._fill(values, mask)
         data = SignalData(
@@ -243,8 +256,9 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
             check_every_node(np.isfinite(options.edge_cost), names)
         informed = {"x": matrix_x is not None, "z": matrix_z is not None}
         return Prepared(
-            data, self._spec, options, names, kernel_x, kernel_z, informed, columns is not None
-        )
+            data, self._spec, options, names, kernel_x, kernel_z, informed, preparation,
+            columns is not None, observed,
+        )  # fmt: skip
 
     def _initial(self, m: int) -> Array | None:
         if self.init is None:
@@ -270,10 +284,22 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
         return values, mask if self._spec.masked else None
 
     def _kernel(
-        self, side: str, K: Any, covariates: Any, size: int, labels: list[Any] | None
+        self,
+        side: str,
+        K: Any,
+        covariates: Any,
+        labels: list[Any] | None,
+        values: Array,
+        mask: np.ndarray | None,
     ) -> tuple[FittedKernel | None, Any]:
-        """Resolve a kernel matrix or covariates of one side, refusing what the model lacks."""
+        """Resolve a kernel matrix or covariates of one side, refusing what the model lacks.
+
+        Kernels that learn from data do so from the prepared ``values``.
+        """
         used = self._spec.node_kernel if side == "x" else self._spec.observation_kernel
+        if side == "x":
+            values, mask = values.T, None if mask is None else mask.T
+        size = len(values)
         if K is None and covariates is None:
             spec = getattr(self, f"kernel_{side}", None)
             if not isinstance(spec, LaplacianKernel):
@@ -304,7 +330,7 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
                 "give one row of covariates for each"
             )
         try:
-            fitted = kernel.fit(covariates)
+            fitted = kernel.fit_to(covariates, values, mask)
         except (TypeError, ValueError) as error:
             raise type(error)(f"covariates {side}: {error}") from error
         return fitted, fitted.matrix

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kgl._optional import import_optional
 from kgl._types import Array
+from kgl._validation import align
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
     from matplotlib.axes import Axes
     from scipy.sparse import csr_array
+
+    from kgl.problem import ModelSpec
 
 __all__ = ["GraphExport"]
 
@@ -27,21 +30,49 @@ DUST = 1e-8
 class GraphExport:
     """Mixin that turns ``weights_`` and ``node_names_`` into other people's graph types."""
 
-    weights_: Array
-    edge_scores_: Array
-    node_names_: list[Any]
+    if TYPE_CHECKING:
+        weights_: Array
+        edge_scores_: Array
+        signals_: Array
+        node_names_: list[Any]
+        psi_: float
+        n_iter_: int
+        converged_: bool
+        kkt_residual_: float
+        center: str
+        scale: str
+        _spec: ClassVar[ModelSpec]
+        _ready: Any
 
     def _clean_weights(self) -> Array:
         check_is_fitted(self, "weights_")
         return np.where(self.weights_ > DUST * self.weights_.max(), self.weights_, 0.0)
 
-    def to_networkx(self) -> nx.Graph:
-        """Return a weighted :class:`networkx.Graph` with node names, isolated nodes included."""
+    def to_networkx(self, attributes: Any = None) -> nx.Graph:
+        """Return a weighted :class:`networkx.Graph` with node names, isolated nodes included.
+
+        Parameters
+        ----------
+        attributes : DataFrame, optional
+            Attributes of the nodes, such as positions: one row per node, matched by index as
+            covariates are. Files of the graph (GraphML, GEXF) then have them.
+        """
         import networkx as nx
 
         weights = self._clean_weights()
         graph = nx.Graph()
         graph.add_nodes_from(self.node_names_)
+        if attributes is not None:
+            table = align(attributes, self.node_names_, "attributes", size=len(weights))
+            if len(table) != len(weights):
+                raise ValueError(
+                    f"attributes has {len(table)} row(s) but the graph has {len(weights)} nodes; "
+                    "give one row for each"
+                )
+            for name in table.columns:
+                values = [getattr(v, "item", lambda v=v: v)() for v in table[name]]
+                pairs = zip(self.node_names_, values, strict=True)
+                nx.set_node_attributes(graph, dict(pairs), str(name))
         rows, cols = np.nonzero(np.triu(weights, 1))
         graph.add_weighted_edges_from(
             (self.node_names_[i], self.node_names_[j], float(weights[i, j]))
@@ -77,6 +108,38 @@ class GraphExport:
         if not all_pairs:
             frame = frame[frame["weight"] > 0]
         return frame.sort_values("score", ascending=False, kind="stable", ignore_index=True)
+
+    def summary(self) -> str:
+        """Return what was learned, in a few lines: edges, isolated nodes and the certificate.
+
+        Examples
+        --------
+        >>> import kgl
+        >>> data = kgl.simulate.make_dataset("er", m=10, n=50)
+        >>> print(kgl.GL(density=0.2).fit(data.Y).summary().splitlines()[0])
+        GL: 10 nodes, 9 edges (density 0.200), 2 isolated: 2, 7
+        """
+        weights = self._clean_weights()
+        m, degrees = len(weights), np.count_nonzero(weights, axis=1)
+        edges = int(degrees.sum()) // 2
+        isolated = [self.node_names_[k] for k in np.flatnonzero(degrees == 0)]
+        shown = ", ".join(map(str, isolated[:5])) + ", ..." * (len(isolated) > 5)
+        which = f": {shown}" if isolated else ""
+        n = len(self.signals_)
+        lines = [
+            f"{self._spec.name}: {m} nodes, {edges} edges "
+            f"(density {edges / (m * (m - 1) / 2):.3f}), {len(isolated)} isolated{which}",
+            f"data: {n} observations, {self._missing_share():.1%} of the entries missing; "
+            f"center={self.center!r}, scale={self.scale!r}",
+            f"psi = {self.psi_:.4g}; {self.n_iter_} outer iterations, "
+            f"{'converged' if self.converged_ else 'NOT converged'}; relative KKT residual "
+            f"{self.kkt_residual_:.1e}",
+        ]
+        return "\n".join(lines)
+
+    def _missing_share(self) -> float:
+        mask = self._ready.mask
+        return 0.0 if mask is None else float(1.0 - mask.mean())
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the graph; see :func:`kgl.plotting.plot_graph` for the options."""

@@ -12,10 +12,16 @@ from kgl._types import Array
 from kgl.problem import MODELS, ModelSpec
 from kgl.solvers.alternating import Options
 
-__all__ = ["COUNTERPART_LAM", "cross_validate_grid", "hold_out", "loosened", "masked_counterpart"]
+__all__ = [
+    "COUNTERPART_LAM", "HOLD_OUTS", "cross_validate_grid", "hold_out", "loosened",
+    "masked_counterpart", "split",
+]  # fmt: skip
 
 #: Weight of the ridge term of the counterpart of a model without one: next to none.
 COUNTERPART_LAM = 1e-3
+#: Ways of holding entries out; runs of so many missing rows are gaps; share of rows in a block.
+HOLD_OUTS = ("auto", "random", "blocks", "gaps")
+LONG_RUN, BLOCK = 3.0, 0.125
 
 
 def hold_out(
@@ -52,6 +58,74 @@ def hold_out(
             )
         folds.append(held)
     return folds
+
+
+def split(
+    mask: np.ndarray, n_folds: int, rng: np.random.Generator, how: str = "auto"
+) -> list[np.ndarray]:
+    """Choose entries to hold out: at random, in blocks of rows, or in gaps like the data's own.
+
+    Parameters
+    ----------
+    mask : bool array (n, m)
+        True where observed.
+    n_folds : int
+        Number of folds.
+    rng : Generator
+        Source of randomness.
+    how : {"auto", "random", "blocks", "gaps"}
+        "blocks" hides runs of an eighth of the rows, node by node. "gaps" hides what the pattern of
+        missing entries would hide if it were moved along the rows. "auto" takes gaps where missing
+        entries come in runs of three rows or more on average, and random entries otherwise.
+
+    Returns
+    -------
+    list of bool arrays (n, m)
+        True where held out; every row and column keeps an observed entry.
+    """
+    if how == "auto":
+        how = "gaps" if _mean_run(~mask) >= LONG_RUN else "random"
+    if how == "random":
+        return hold_out(mask, n_folds, rng)
+    if how == "gaps":
+        if mask.all():
+            raise ValueError(
+                "folds='gaps' needs missing entries, but Y is complete; use folds='random' or "
+                "folds='blocks'"
+            )
+        shifts = rng.permutation(np.arange(1, len(mask)))[:n_folds]
+        wanted = [~np.roll(mask, int(shift), axis=0) for shift in shifts]
+    else:
+        length = max(2, round(BLOCK * len(mask)))
+        # each node's rows are cut into blocks at a place of its own, and blocks go round the folds
+        start = rng.integers(length, size=mask.shape[1])
+        block = (np.arange(len(mask))[:, None] + start) // length
+        first = rng.integers(n_folds, size=mask.shape[1])
+        wanted = [(block + first) % n_folds == k for k in range(n_folds)]
+    folds = [_kept_apart(mask, held & mask, rng) for held in wanted]
+    if len(folds) < n_folds or not all(held.any() for held in folds):
+        raise ValueError(
+            f"folds={how!r} finds no entries to hold out in some of {n_folds} folds; use fewer "
+            "folds, or folds='random'"
+        )
+    return folds
+
+
+def _mean_run(missing: np.ndarray) -> float:
+    """Return the mean length of runs of missing entries along the rows."""
+    begins = missing & ~np.vstack([np.zeros_like(missing[:1]), missing[:-1]])
+    return float(missing.sum() / max(1, begins.sum()))
+
+
+def _kept_apart(mask: np.ndarray, held: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Give back entries so that every row and column keeps an observed one."""
+    held = held.copy()
+    for axis in (0, 1):
+        for k in np.flatnonzero((mask & ~held).sum(axis=axis) == 0):
+            lane = held[:, k] if axis == 0 else held[k]
+            if lane.any():
+                lane[rng.choice(np.flatnonzero(lane))] = False
+    return held
 
 
 def cross_validate_grid(

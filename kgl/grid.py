@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from kgl._optional import import_optional
+from kgl._progress import reporter
 from kgl._types import Array
 from kgl._validation import check_fraction, check_hyperparameter
 from kgl.base import GraphLearner
@@ -62,7 +63,7 @@ class GridResult:
     residual : array (N,)
         Relative KKT residual of each graph.
     signals : array (N, n, m) or None
-        Fitted signals, where asked for.
+        Fitted signals in the units of the data, where asked for.
     objective_parts : array (N, 4) or None
         Fit, ridge, smoothness and graph terms, where asked for.
     metrics : dict of arrays (N,)
@@ -149,7 +150,7 @@ def fit_grid(
     evaluate: Callable[[GridResult], Mapping[str, Array]] | None = None,
     keep: bool = True,
     chunk_size: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
     **options: Any,
 ) -> GridResult:
     """Fit one model to one data set at every point of a grid of hyperparameters.
@@ -181,8 +182,9 @@ def fit_grid(
         are kept, so that memory stays bounded for any grid.
     chunk_size : int, optional
         Points solved together; chosen to bound memory if not given.
-    progress : callable, optional
-        Called as ``progress(done, total)`` after each chunk.
+    progress : callable or bool, optional
+        Called as ``progress(done, total)`` after each chunk; True writes to standard error, and so
+        does None (the default) on a terminal if the work is long.
     **options
         Other parameters of the estimator.
 
@@ -209,6 +211,7 @@ def fit_grid(
     side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
     problem = prepare_grid(model, Y, side, given, options)
     solver_options = replace(problem.ready.options, signals=signals, history=objective)
+    report = reporter(progress, "grid point")
     done: list[tuple[np.ndarray, GridResult]] = []
     gaps: list[tuple[np.ndarray, np.ndarray]] = []
     for chunk in solve_grid(
@@ -225,8 +228,8 @@ def fit_grid(
             part.weights = part.scores = part.signals = None
         done.append((chunk.where, part))
         gaps.append((chunk.where, chunk.gap))
-        if progress is not None:
-            progress(sum(len(where) for where, _ in done), problem.n_points)
+        if report is not None:
+            report(sum(len(where) for where, _ in done), problem.n_points)
     result = _gathered(done)
     if density is not None:
         m = len(problem.ready.names)
@@ -291,7 +294,9 @@ def prepare_grid(
 
 def _as_result(problem: GridProblem, chunk: Chunk) -> GridResult:
     batch, params = chunk.batch, problem.params
-    parts = None
+    parts, signals = None, batch.signals
+    if signals is not None:
+        signals = problem.ready.preparation.undo(signals)
     if batch.history is not None:
         parts = np.array([rows[-1] for rows in batch.history])
     return GridResult(
@@ -303,7 +308,7 @@ def _as_result(problem: GridProblem, chunk: Chunk) -> GridResult:
         n_iter=batch.n_iter,
         converged=batch.converged,
         residual=batch.residual,
-        signals=batch.signals,
+        signals=signals,
         objective_parts=parts,
         node_names=problem.ready.names,
         options=problem.options,

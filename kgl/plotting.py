@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kgl._optional import import_optional
 from kgl._types import Array
+from kgl._validation import align
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_graph"]
 
+#: Up to so many nodes all are named; in larger graphs the ones with the largest degree.
+ALL_LABELS, FEW_LABELS = 40, 25
+
 
 def plot_graph(
     W: Array,
     *,
     names: Sequence[Any] | None = None,
-    positions: Array | None = None,
+    positions: Any = None,
     values: Array | None = None,
     values_label: str | None = None,
     ax: Axes | None = None,
@@ -36,8 +40,9 @@ def plot_graph(
         Weights.
     names : sequence, optional
         Node names.
-    positions : array (m, 2), optional
-        Where to draw the nodes; laid out by the weights if not given.
+    positions : array (m, 2), DataFrame or dict, optional
+        Where to draw the nodes, across and up; laid out by the weights if not given. A DataFrame
+        of two columns is matched by its index, a dict has a pair for each node name.
     values : array (m,), optional
         Numbers to colour the nodes by.
     values_label : str, optional
@@ -45,7 +50,8 @@ def plot_graph(
     ax : matplotlib Axes, optional
         Where to draw.
     labels : bool, optional
-        Whether to write the names; by default for up to 40 nodes.
+        Whether to write all names. By default all of up to 40 nodes, and those of the 25 nodes
+        with the largest degree in a larger graph.
     title : str, optional
         Title of the picture.
     seed : int
@@ -60,8 +66,7 @@ def plot_graph(
 
     m = len(W)
     names = list(range(m)) if names is None else list(names)
-    if positions is None:
-        positions = _layout(W, seed)
+    positions = _layout(W, seed) if positions is None else _placed(positions, names)
     if ax is None:
         _, ax = plt.subplots(figsize=(5, 4.5), layout="constrained")
     rows, cols = np.nonzero(np.triu(W, 1))
@@ -83,11 +88,14 @@ def plot_graph(
     dots = ax.scatter(across, up, s=60, edgecolors="white", linewidths=0.8, zorder=2, **colours)
     if values is not None and values_label is not None:
         ax.figure.colorbar(dots, ax=ax, label=values_label, shrink=0.8)
-    if labels if labels is not None else m <= 40:
-        for (a, b), name in zip(positions, names, strict=True):
+    if labels is not False:
+        every = labels or m <= ALL_LABELS
+        shown = np.arange(m) if every else np.argsort(-W.sum(axis=1), kind="stable")[:FEW_LABELS]
+        for k in shown:
             ax.annotate(
-                str(name),
-                (a, b),
+                # names are text, not TeX
+                str(names[k]).replace("$", r"\$"),
+                positions[k],
                 xytext=(0, 6),
                 textcoords="offset points",
                 ha="center",
@@ -100,6 +108,26 @@ def plot_graph(
     if title is not None:
         ax.set_title(title)
     return ax
+
+
+def _placed(positions: Any, names: list[Any]) -> Array:
+    """Return positions (m, 2) in the order of the nodes."""
+    m = len(names)
+    if isinstance(positions, Mapping):
+        lost = [name for name in names if name not in positions]
+        if lost:
+            raise ValueError(
+                f"positions has no entry for node {lost[0]!r} ({len(lost)} such node(s)); give "
+                "a pair of numbers for each"
+            )
+        positions = [positions[name] for name in names]
+    placed = np.asarray(align(positions, names, "positions", size=m), dtype=float)
+    if placed.shape != (m, 2):
+        raise ValueError(
+            f"positions has the shape {placed.shape} but there are {m} nodes; give one row of two "
+            "numbers, across and up, for each"
+        )
+    return placed
 
 
 def _layout(W: Array, seed: int) -> Array:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from kgl._optional import import_optional
 from kgl._types import Array
 from kgl._validation import align_columns, as_floats, refuse_masked
 from kgl.kernels import FittedKernel
+from kgl.preparation import Preparation
 from kgl.problem import ModelSpec
 from kgl.solvers.alternating import Options
 from kgl.solvers.signal_step import SignalData
 
 __all__ = ["Prediction", "Prepared"]
+
+#: A new point is far from the data if no kernel value with them is above this share of the
+#: kernel's own size.
+FAR = 0.01
 
 
 @dataclass
@@ -29,7 +36,9 @@ class Prepared:
     kernel_x: FittedKernel | None
     kernel_z: FittedKernel | None
     informed: dict[str, bool]
+    preparation: Preparation
     labelled: bool = False  # whether Y named its nodes
+    mask: np.ndarray | None = None  # of observed entries, also where a model treats others as zero
 
 
 class Prediction:
@@ -40,12 +49,13 @@ class Prediction:
         _ready: Prepared
         _point: tuple[float, float]
         _index: list[Any] | None
+        _fitted: Array
         laplacian_: Array
         signals_: Array
         node_names_: list[Any]
 
     def coefficients(self) -> Array:
-        r"""Return A (n, m), with :math:`\hat Y = K_z A K_x`.
+        r"""Return A (n, m), with :math:`\hat Y = K_z A K_x` for the prepared data.
 
         It is read off the residuals, :math:`A = (M \circ (Y - \hat Y))
         (\lambda I + \rho K_x L)^{-1}` for the whitened models, without inverting a kernel.
@@ -57,8 +67,8 @@ class Prediction:
         check_is_fitted(self, "laplacian_")
         data, (lam, rho) = self._ready.data, self._point
         if not self._spec.fitted or lam == 0.0:
-            return self.signals_.copy()
-        residuals = data.Y - self.signals_
+            return self._fitted.copy()
+        residuals = data.Y - self._fitted
         if data.mask is not None:
             residuals *= data.mask
         if self._spec.whitened:
@@ -70,7 +80,7 @@ class Prediction:
         inside = (C @ U) / (lam + rho * np.outer(data.K_z.values, np.maximum(eigenvalues, 0.0)))
         return np.asarray(outside / lam + data.K_z.vectors @ inside @ U.T)
 
-    def predict(self, z: Any = None, x: Any = None, *, K_z: Any = None, K_x: Any = None) -> Array:
+    def predict(self, z: Any = None, x: Any = None, *, K_z: Any = None, K_x: Any = None) -> Any:
         r"""Evaluate the fitted function :math:`f(z, x)` at new observations and new nodes.
 
         Parameters
@@ -83,11 +93,20 @@ class Prediction:
 
         Returns
         -------
-        array (n_new, m_new)
+        array (n_new, m_new), or DataFrame
+            A DataFrame where the model was fitted to one: rows are named by the index of ``z`` or
+            of the data, columns by that of ``x`` or by the nodes. Levels and scales of new nodes
+            are interpolated from nodes with similar covariates.
+
+        Warns
+        -----
+        UserWarning
+            If a new observation or node is so far from those of the fit that nothing is known
+            about it.
         """
         check_is_fitted(self, "laplacian_")
         if z is None and x is None and K_z is None and K_x is None:
-            return self.signals_.copy()
+            return self._labelled(self.signals_.copy(), None, None)
         if not self._spec.fitted:
             raise ValueError("GL fits no function, so there is nothing to predict; use KGL or KGLN")
         ready = self._ready
@@ -95,7 +114,25 @@ class Prediction:
         right = self._cross("x", x, K_x, ready.kernel_x, ready.data.K_x)
         values = self.coefficients()
         values = values if left is None else left @ values
-        return np.asarray(values if right is None else values @ right.T)
+        values = np.asarray(values if right is None else values @ right.T)
+        preparation = ready.preparation
+        if z is not None or K_z is not None:
+            preparation = preparation.for_observations(len(values))
+        if x is not None or K_x is not None:
+            assert right is not None
+            preparation = preparation.for_nodes(ready.data.K_x, right)
+        return self._labelled(preparation.undo(values), z, x)
+
+    def _labelled(self, values: Array, z: Any, x: Any) -> Any:
+        """Return a DataFrame where the model was fitted to one."""
+        if self._index is None:
+            return values
+        pandas = import_optional("pandas", "frame", "predict")
+        rows = self._index if z is None and len(values) == len(self._index) else None
+        columns = self.node_names_ if values.shape[1] == len(self.node_names_) else None
+        index = getattr(z, "index", rows) if not callable(getattr(z, "index", rows)) else rows
+        names = getattr(x, "index", columns) if hasattr(x, "loc") else columns
+        return pandas.DataFrame(values, index=index, columns=names)
 
     def _cross(
         self, side: str, covariates: Any, K: Any, fitted: FittedKernel | None, own: Any
@@ -134,7 +171,18 @@ class Prediction:
                 f"and fitted {what} as K_{side}, not covariates"
             )
         refuse_masked(covariates, side)
-        return fitted.cross(covariates)
+        cross = fitted.cross(covariates)
+        size = np.sqrt(np.mean(np.diag(fitted.matrix)))
+        far = np.flatnonzero(np.abs(cross).max(axis=1) < FAR * size**2)
+        if len(far):
+            warnings.warn(
+                f"{len(far)} of {len(cross)} new {what} (the first is row {far[0]} of {side}) are "
+                f"far from those of the fit, so that their predictions are the mean of the node; "
+                f"fit with {what} that reach there, or with a wider kernel_{side}",
+                UserWarning,
+                stacklevel=3,
+            )
+        return cross
 
     def _labels(self, side: str) -> list[Any] | None:
         """Return the labels that the nodes or observations of the fit had, None without any."""

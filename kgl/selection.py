@@ -9,18 +9,21 @@ sets psi, on which predictions hardly depend, by a target density or by the stab
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 
+from kgl._progress import Progress, reporter
 from kgl._types import Array
 from kgl._validation import as_floats, check_option
 from kgl.base import GraphLearner
-from kgl.folds import cross_validate_grid, hold_out, masked_counterpart
+from kgl.folds import HOLD_OUTS, cross_validate_grid, hold_out, masked_counterpart, split
 from kgl.grid import GridProblem, GridResult, check_model, fit_grid, prepare_grid
 from kgl.metrics import aps_many, sse_many
+from kgl.preparation import Preparation
 from kgl.solvers.grid import solve_grid
 
 __all__ = ["HeldOut", "Oracle", "hold_out", "select_held_out", "select_oracle"]
@@ -98,7 +101,8 @@ class HeldOut:
     params : dict
         The chosen lam, rho and psi (those the model has).
     mse : array (N,)
-        Mean squared error over the held-out entries, averaged over folds, at every grid point.
+        Mean squared error over the held-out entries, averaged over folds, at every grid point, in
+        units of the nodes' scales: 1 is about the error of the node means where ``scale="node"``.
     mse_se : array (N,)
         Its standard error over folds.
     grid_params : dict of arrays (N,)
@@ -106,6 +110,9 @@ class HeldOut:
         each fold.
     instability : array or None
         With ``graph="stability"``: disagreement of edges between folds for each psi.
+    kernels : dict
+        The chosen ``kernel_x`` and ``kernel_z``, where there was a choice; errors are those of
+        these kernels.
     """
 
     estimator: GraphLearner
@@ -114,6 +121,7 @@ class HeldOut:
     mse_se: Array
     grid_params: dict[str, Array]
     instability: Array | None = None
+    kernels: dict[str, Any] = field(default_factory=dict)
 
 
 def _hide(Y: Any, held: np.ndarray) -> Any:
@@ -139,8 +147,9 @@ def select_held_out(
     average_degree: float | None = None,
     max_instability: float = 0.05,
     n_folds: int = 5,
+    folds: str | Sequence[np.ndarray] = "auto",
     seed: int | np.random.Generator = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
     **options: Any,
 ) -> HeldOut:
     """Choose hyperparameters by predicting held-out entries of the data, then fit.
@@ -148,8 +157,9 @@ def select_held_out(
     Parameters
     ----------
     model, Y, K_x, K_z, x, z, lam, rho, **options
-        As for :func:`kgl.fit_grid`. The model must predict entries that it leaves out of the fit:
-        GL predicts nothing and GL2Step treats them as zero, so both are refused.
+        As for :func:`kgl.fit_grid`; ``kernel_x`` and ``kernel_z`` may be lists of kernels to choose
+        from. The model must predict entries that it leaves out of the fit: GL predicts nothing and
+        GL2Step treats them as zero, so both are refused.
     psi : sequence of float, optional
         Values to cross with the others. With ``graph="density"`` none are needed: the errors of
         (lam, rho) are then those of graphs with the wanted density. Where psi is given all the
@@ -166,11 +176,15 @@ def select_held_out(
     max_instability : float
         Tolerated disagreement, with ``graph="stability"``.
     n_folds : int
-        Parts into which the observed entries are split.
+        Number of folds.
+    folds : {"auto", "random", "blocks", "gaps"} or list of bool arrays (n, m)
+        Which entries are held out in a fold: see :func:`kgl.folds.split`. Hide what you want to
+        predict: single entries, or blocks where values are missing in blocks.
     seed : int or Generator
         Source of the split.
-    progress : callable, optional
-        Called as ``progress(done, total)`` after each fold.
+    progress : callable or bool, optional
+        Called as ``progress(done, total)`` after each fold; True writes to standard error, and so
+        does None (the default) on a terminal if the work is long.
 
     Returns
     -------
@@ -187,9 +201,17 @@ def select_held_out(
     if graph == "density" and psi is None:
         axes["density"] = edges / (m * (m - 1) / 2)
     side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
-    problem = prepare_grid(model, Y, side, axes, options)
-    folds = hold_out(~np.isnan(values), n_folds, np.random.default_rng(seed))
-    errors = _fold_errors(problem, values, folds, progress)
+    choices = _kernel_choices(options)
+    problems = [prepare_grid(model, Y, side, axes, {**options, **kernels}) for kernels in choices]
+    held_out = _folds(folds, values, n_folds, seed)
+    report = reporter(progress, "fold")
+    total = len(problems) * len(held_out)
+    found = []
+    for problem in problems:
+        done = len(found) * len(held_out)
+        found.append(_fold_errors(problem, values, held_out, _counted(report, done, total)))
+    which = int(np.argmin([np.mean(errors, axis=0).min() for errors in found]))
+    problem, errors, options = problems[which], found[which], {**options, **choices[which]}
     mse = np.mean(errors, axis=0)
     best: dict[str, Any] = {
         name: float(values[int(np.argmin(mse))]) for name, values in problem.params.items()
@@ -198,7 +220,7 @@ def select_held_out(
     instability = None
     if graph == "stability":
         best["psi"], instability = _stable_psi(
-            [_hide(Y, held) for held in folds], model, side, problem, best, max_instability
+            [_hide(Y, held) for held in held_out], model, side, problem, best, max_instability
         )
     elif graph == "density":
         best = {name: best[name] for name in ("lam", "rho")}
@@ -208,10 +230,46 @@ def select_held_out(
         estimator,
         {**best, "psi": estimator.psi_},
         mse,
-        np.std(errors, axis=0, ddof=1) / np.sqrt(n_folds),
+        np.std(errors, axis=0, ddof=1) / np.sqrt(len(held_out)),
         problem.params,
         instability,
+        choices[which],
     )
+
+
+def _counted(report: Progress | None, before: int, total: int) -> Progress | None:
+    """Return a report that counts on from ``before``."""
+    return None if report is None else lambda done, _: report(before + done, total)
+
+
+def _kernel_choices(options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the combinations of kernels to compare: lists are crossed, others are as they are."""
+    lists = {
+        name: list(options[name])
+        for name in ("kernel_x", "kernel_z")
+        if isinstance(options.get(name), list | tuple)
+    }
+    for name, kernels in lists.items():
+        if not kernels:
+            raise ValueError(f"{name} is an empty list; give at least one kernel")
+    return [dict(zip(lists, chosen, strict=True)) for chosen in product(*lists.values())]
+
+
+def _folds(
+    folds: Any, values: Array, n_folds: int, seed: int | np.random.Generator
+) -> list[np.ndarray]:
+    """Return the entries to hold out in each fold."""
+    mask = ~np.isnan(values)
+    if isinstance(folds, str):
+        check_option("folds", folds, HOLD_OUTS)
+        return split(mask, n_folds, np.random.default_rng(seed), folds)
+    given = [np.asarray(held, dtype=bool) for held in folds]
+    if len(given) < 2 or any(h.shape != mask.shape or not (h & mask).any() for h in given):
+        raise ValueError(
+            f"folds must be two or more boolean arrays of the shape of Y, {mask.shape}, each with "
+            "an observed entry; or one of " + ", ".join(map(repr, HOLD_OUTS))
+        )
+    return [held & mask for held in given]
 
 
 def _check_held_out(
@@ -250,20 +308,26 @@ def _fold_errors(
     progress: Callable[[int, int], None] | None,
 ) -> Array:
     """Return the error of each fold at every point, with one warning for all folds."""
-    ready = problem.ready
+    ready, estimator = problem.ready, problem.estimator
     options = replace(ready.options, signals=True)
     residual, converged = [], []
+    units = ready.preparation.scale
 
     def predict(train: Array) -> Iterator[tuple[np.ndarray, Array | None]]:
         mask = ~np.isnan(train)
-        data = replace(ready.data, Y=np.where(mask, train, 0.0), mask=mask)
+        # means and scales of the training entries alone: others would tell of those held out
+        own = Preparation.fit(train, mask, estimator.center, estimator.scale)
+        data = replace(ready.data, Y=own.apply(np.where(mask, train, 0.0), mask), mask=mask)
         # points whose density is out of reach matter only if they are chosen: no warning here
         for chunk in solve_grid(data, ready.spec, problem.params, options):
             residual.append(chunk.batch.residual)
             converged.append(chunk.batch.converged)
-            yield chunk.where, chunk.batch.signals
+            signals = chunk.batch.signals
+            yield chunk.where, None if signals is None else own.undo(signals)
 
-    errors = cross_validate_grid(values, folds, predict, problem.n_points, progress=progress)
+    errors = cross_validate_grid(
+        values / units, folds, predict, problem.n_points, progress=progress
+    )
     problem.warn(np.concatenate(residual), np.concatenate(converged), stacklevel=4)
     return errors
 

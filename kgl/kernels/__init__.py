@@ -18,6 +18,7 @@ array([1.   , 0.607, 0.011])
 (1, 3)
 """
 
+from kgl.kernels.auto import Auto
 from kgl.kernels.base import FittedKernel, Kernel
 from kgl.kernels.graph import LaplacianKernel
 from kgl.kernels.matrices import KernelEigen, check_kernel, kernel_eigen, nearest_psd, normalize
@@ -29,6 +30,7 @@ __all__ = [
     "BANDWIDTH_RULES",
     "KERNELS",
     "RBF",
+    "Auto",
     "FittedKernel",
     "FunctionKernel",
     "Kernel",

@@ -37,6 +37,17 @@ class Kernel(ABC):
     def fit(self, X: Covariates) -> FittedKernel:
         """Learn bandwidth, scales and categories from `X` and evaluate the kernel on it."""
 
+    def fit_to(
+        self, X: Covariates, targets: Array | None, mask: np.ndarray | None = None
+    ) -> FittedKernel:
+        """Fit to covariates of data ``targets``, one row for each row of `X`.
+
+        Only :class:`kgl.kernels.Auto` learns from the data; other kernels have no use for them.
+        `mask` is False where an entry of `targets` is missing.
+        """
+        del targets, mask
+        return self.fit(X)
+
     def __call__(self, X: Covariates) -> Array:
         """Kernel matrix of `X`: shorthand for ``spec.fit(X).matrix``."""
         return self.fit(X).matrix

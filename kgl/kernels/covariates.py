@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,43 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
+def _days(column: NDArray[Any]) -> Array:
+    """Return dates as days since 1970, durations as days; NaN where missing."""
+    start = np.datetime64(0, "D") if column.dtype.kind == "M" else np.timedelta64(0, "D")
+    unit = "us"  # of integers: exact for some 300,000 years
+    elapsed = (column.astype(f"{column.dtype.kind}8[{unit}]") - start).astype(f"m8[{unit}]")
+    days = elapsed.astype(np.int64) / 86_400e6
+    return np.where(np.isnat(column), np.nan, days)
+
+
+def _as_array(column: Any) -> NDArray[Any]:
+    """Return a column of a DataFrame; dates of any kind as NumPy's, in UTC."""
+    kind = str(column.dtype).lower()
+    if kind.startswith("period"):
+        column = column.dt.to_timestamp()
+    if kind.startswith(("datetime64", "period")):
+        return np.asarray(column, dtype="datetime64[ns]")
+    return _dates(np.asarray(column))
+
+
+def _dates(values: NDArray[Any]) -> NDArray[Any]:
+    """Turn Python's dates, of which object arrays may be made, into NumPy's."""
+    if values.dtype.kind != "O" or values.size == 0:
+        return values
+    known = [value for value in values.ravel() if not _is_missing(value)]
+    if not known or not all(isinstance(value, datetime.date) for value in known):
+        return values
+    naive = [
+        np.datetime64("NaT") if _is_missing(value)
+        else np.datetime64(
+            value.astimezone(datetime.UTC).replace(tzinfo=None)
+            if getattr(value, "tzinfo", None) is not None else value, "us",
+        )
+        for value in values.ravel()
+    ]  # fmt: skip
+    return np.array(naive, dtype="datetime64[us]").reshape(values.shape)
+
+
 def _looks_categorical(column: NDArray[Any]) -> bool:
     """Kind of a column without a dtype (a column of an array)."""
     if column.dtype.kind == "O":
@@ -62,10 +100,7 @@ class Table:
     def _numeric_column(self, position: int) -> Array:
         column, where = self.columns[position], f"{self.what}, {self.label(position)}"
         if column.dtype.kind in "mM":
-            raise TypeError(
-                f"{where} holds dates or durations: convert it to numbers in the unit you mean "
-                "(for example days since the first one), because bandwidths depend on the unit"
-            )
+            column = _days(column)
         if column.dtype.kind == "c":
             raise TypeError(f"{where} is complex: pass its real and imaginary parts separately")
         if column.dtype.kind in "biuf":
@@ -119,11 +154,14 @@ def read_table(X: Covariates, what: str) -> Table:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(f"{what} has two columns named {twice!r}: rename or drop one")
-        columns = tuple(np.asarray(frame[name]) for name in names)
-        kinds = (str(frame[name].dtype).lower() for name in names)
-        categorical = tuple(kind.startswith(_CATEGORICAL_DTYPES) for kind in kinds)
+        columns = tuple(_as_array(frame[name]) for name in names)
+        kinds = [str(frame[name].dtype).lower() for name in names]
+        categorical = tuple(
+            kind.startswith(_CATEGORICAL_DTYPES) and column.dtype.kind != "M"
+            for kind, column in zip(kinds, columns, strict=True)
+        )
     else:
-        values = np.asarray(X)
+        values = _dates(np.asarray(X))
         if values.dtype.kind in "US" and not isinstance(X, np.ndarray):
             # NumPy turns [["a", 1.0]] into strings throughout; keep the numbers as numbers.
             values = np.array(X, dtype=object)

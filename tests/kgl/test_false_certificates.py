@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,9 @@ from kgl.solvers.graph_step import graph_step
 from kgl.solvers.interior_point import log_degree_interior_point
 
 # --- log-degree: the certificate is that of the problem that was asked --------------------------
+
+#: No preparation: the certificate is that of the data as they are.
+RAW: dict[str, Any] = {"center": "none", "scale": "none"}
 
 
 def residual_by_hand(W: Array, Z: Array, psi: float) -> float:
@@ -53,7 +57,7 @@ def test_the_reported_residual_is_that_of_the_problem_asked() -> None:
         psi = 10.0 ** rng.uniform(-3.0, 3.0)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = kgl.GL(psi=psi, regularizer="log-degree").fit(Y)
+            model = kgl.GL(**RAW, psi=psi, regularizer="log-degree").fit(Y)
         own = residual_by_hand(model.weights_, pairwise_sq_distances(Y), psi)
         reported, recomputed = max(model.kkt_residual_, 1e-13), max(own, 1e-13)
         ratios.append(max(reported / recomputed, recomputed / reported))
@@ -72,7 +76,7 @@ def test_the_reported_residual_is_that_of_the_problem_asked() -> None:
 def test_columns_of_metres_beside_kilometres() -> None:
     Y = np.random.default_rng(0).normal(size=(50, 6))
     Y[:, 3:] *= 1000
-    model = kgl.GL(psi=1.0, regularizer="log-degree").fit(Y)
+    model = kgl.GL(**RAW, psi=1.0, regularizer="log-degree").fit(Y)
     Z = pairwise_sq_distances(Y)
     assert kgl.kkt_residual(model.weights_, Z, 1.0, regularizer="log-degree") <= 1e-9
     assert model.kkt_residual_ <= 1e-9
@@ -112,7 +116,7 @@ def test_wide_scales_in_a_batch_and_from_a_warm_start() -> None:
 @pytest.mark.parametrize("scale", [1e81, 1e100, 1e150, 1e-100])
 def test_log_degree_of_data_of_any_size(scale: float) -> None:
     Y = np.random.default_rng(0).normal(size=(30, 8))
-    model = kgl.GL(psi=1.0, regularizer="log-degree").fit(scale * Y)
+    model = kgl.GL(**RAW, psi=1.0, regularizer="log-degree").fit(scale * Y)
     assert np.isfinite(model.laplacian_).all()
     own = residual_by_hand(model.weights_, pairwise_sq_distances(scale * Y), 1.0)
     assert max(own, model.kkt_residual_) <= 1e-9
@@ -125,7 +129,7 @@ def test_distances_that_overflow_are_an_error(regularizer: str) -> None:
         np.errstate(over="ignore", invalid="ignore"),
         pytest.raises(ValueError, match=r"is (inf|nan) .*rescale the data"),
     ):
-        kgl.GL(psi=1.0, regularizer=regularizer).fit(1e160 * Y)
+        kgl.GL(**RAW, psi=1.0, regularizer=regularizer).fit(1e160 * Y)
 
 
 def test_conjugate_gradients_that_overflow_warn() -> None:

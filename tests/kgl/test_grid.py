@@ -57,7 +57,7 @@ def same(a: Any, b: Any) -> bool:
     [
         {},
         {"average": True, "forbidden_edges": [(0, 1)]},
-        {"regularizer": "log-degree", "barrier": 0.5},
+        {"regularizer": "log-degree", "barrier": 0.5, "center": "none", "scale": "none"},
     ],
     ids=["plain", "average", "log-degree"],
 )

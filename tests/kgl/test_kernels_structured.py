@@ -39,7 +39,6 @@ from kgl.kernels import (
         (frame(), TypeError, r"column 'style' holds 'maki' \(row 0\), .*kgl\.kernels\.Mixed"),
         (np.array([1j, 2]), TypeError, r"column 0 is complex"),
         (scipy.sparse.eye(3), TypeError, r"sparse .*X\.toarray\(\)"),
-        (pd.date_range("2020-01-01", periods=3), TypeError, r"dates or durations: .*days"),
         (
             pd.DataFrame({"a": pd.array([1, None], dtype="Int64")}),
             ValueError,

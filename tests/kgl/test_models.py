@@ -25,6 +25,8 @@ NODE_SIDE = (KGLN, KGL)
 OBSERVATION_SIDE = (KGLO, KGL, KGLAgnostic)
 N, M = 14, 6
 WEIGHTS = {"lam": 0.3, "rho": 0.2, "psi": 0.5}
+#: No preparation: formulas are compared with the data as they are.
+RAW: dict[str, Any] = {"center": "none", "scale": "none"}
 
 every_model = pytest.mark.parametrize("model", MODELS)
 full_and_masked = pytest.mark.parametrize("missing", [0.0, 0.4], ids=["full", "masked"])
@@ -59,7 +61,7 @@ def build(model: type[GraphLearner], **settings: Any) -> GraphLearner:
     usual = {name: value for name, value in WEIGHTS.items() if name in fields}
     if {"density", "average_degree"} & settings.keys():
         del usual["psi"]
-    return model(**{**usual, "tol": 1e-9, "max_iter": 1000, **settings})
+    return model(**{**usual, **RAW, "tol": 1e-9, "max_iter": 1000, **settings})
 
 
 def objective(
@@ -270,7 +272,7 @@ def test_gl2step_is_its_closed_form_with_gaps_for_zeros(missing: float) -> None:
 @pytest.mark.parametrize("regularizer", ["frobenius", "log-degree"])
 def test_gl_is_the_graph_step_of_the_distances(regularizer: str) -> None:
     Y = signals()
-    fit = GL(psi=2.0, regularizer=regularizer, barrier=3.0).fit(Y)
+    fit = GL(**RAW, psi=2.0, regularizer=regularizer, barrier=3.0).fit(Y)
     Z = squareform(pdist(Y.T, "sqeuclidean"))
     literal = learn_laplacian(Z, 2.0, regularizer=regularizer, barrier=3.0)
     assert fit.laplacian_ == pytest.approx(literal, abs=1e-12)
@@ -281,19 +283,19 @@ def test_gl_is_the_graph_step_of_the_distances(regularizer: str) -> None:
 
 def test_what_gl_does_with_gaps() -> None:
     Y = signals(0.4)
-    zero = GL(psi=2.0).fit(Y)
-    assert np.array_equal(zero.weights_, GL(psi=2.0).fit(np.nan_to_num(Y)).weights_)
+    zero = GL(**RAW, psi=2.0).fit(Y)
+    assert np.array_equal(zero.weights_, GL(**RAW, psi=2.0).fit(np.nan_to_num(Y)).weights_)
     Z = np.zeros((M, M))
     for i in range(M):
         for j in range(M):
             gaps = Y[:, i] - Y[:, j]
             Z[i, j] = N * np.nanmean(gaps**2)
-    pairwise = GL(psi=2.0, missing="pairwise").fit(Y)
+    pairwise = GL(**RAW, psi=2.0, missing="pairwise").fit(Y)
     assert pairwise.laplacian_ == pytest.approx(learn_laplacian(Z, 2.0), abs=1e-10)
     assert np.abs(pairwise.weights_ - zero.weights_).max() > 1e-3
     complete = signals()
-    assert GL(psi=2.0, missing="pairwise").fit(complete).weights_ == pytest.approx(
-        GL(psi=2.0).fit(complete).weights_, abs=1e-12
+    assert GL(**RAW, psi=2.0, missing="pairwise").fit(complete).weights_ == pytest.approx(
+        GL(**RAW, psi=2.0).fit(complete).weights_, abs=1e-12
     )
 
 

@@ -18,6 +18,8 @@ from kgl.simulate import make_dataset
 
 DATA = make_dataset("er", m=8, n=24, dependent=True, noise=0.2)
 MASKED = make_dataset("er", m=8, n=24, dependent=True, noise=0.2, missing=0.3)
+#: No preparation: errors are recomputed with the data as they are.
+RAW: dict[str, Any] = {"center": "none", "scale": "none"}
 AXES: dict[str, Any] = {"lam": [0.03, 1.0, 30.0], "rho": [0.01, 0.3], "psi": [0.3, 3.0]}
 SIDE = {"K_x": DATA.K_x, "K_z": DATA.K_z}
 
@@ -48,7 +50,7 @@ def test_the_oracle_takes_the_best_point(metric: str) -> None:
 
 def test_the_oracle_can_compare_graphs_of_any_scale() -> None:
     psi = [0.1, 1.0, 10.0, 100.0]
-    grid = fit_grid(GL, DATA.Y, psi=psi, regularizer="log-degree", barrier=30.0)
+    grid = fit_grid(GL, DATA.Y, psi=psi, regularizer="log-degree", barrier=30.0, **RAW)
     oracle = select_oracle(grid, DATA.W, "sse", normalize=True)
     by_hand = [sse_graph(DATA.W, grid.adjacency(k), normalize=True) for k in range(4)]
     assert oracle.values == pytest.approx(np.array(by_hand), abs=1e-12)
@@ -140,8 +142,8 @@ def test_the_choice_minimises_the_error_recomputed_by_hand(
     model: type[GraphLearner], side: dict[str, Any]
 ) -> None:
     axes = {name: values for name, values in AXES.items() if name in model().get_params()}
-    found = select_held_out(model, MASKED.Y, **side, **axes, n_folds=3, seed=5, average=True)
-    errors = errors_by_hand(model, MASKED.Y, axes, 3, 5, side, average=True)
+    found = select_held_out(model, MASKED.Y, **side, **axes, n_folds=3, seed=5, average=True, **RAW)
+    errors = errors_by_hand(model, MASKED.Y, axes, 3, 5, side, average=True, **RAW)
     mean = errors.mean(axis=0)
     assert found.mse == pytest.approx(mean, rel=1e-6)
     assert found.mse_se == pytest.approx(errors.std(axis=0, ddof=1) / np.sqrt(3), rel=1e-5)
@@ -160,8 +162,8 @@ def test_the_choice_minimises_the_error_recomputed_by_hand(
 @pytest.mark.parametrize("target", [{"density": 0.25}, {"average_degree": 1.75}])
 def test_without_psi_errors_are_those_of_graphs_with_the_density(target: dict[str, float]) -> None:
     axes = {"lam": AXES["lam"], "rho": AXES["rho"]}
-    found = select_held_out(KGL, MASKED.Y, **SIDE, **axes, n_folds=3, seed=5, **target)
-    errors = errors_by_hand(KGL, MASKED.Y, axes, 3, 5, SIDE, density=7 / 28)
+    found = select_held_out(KGL, MASKED.Y, **SIDE, **axes, n_folds=3, seed=5, **target, **RAW)
+    errors = errors_by_hand(KGL, MASKED.Y, axes, 3, 5, SIDE, density=7 / 28, **RAW)
     assert found.mse == pytest.approx(errors.mean(axis=0), rel=1e-6)
     points = np.array(list(product(*axes.values())))
     assert list(found.grid_params) == ["lam", "rho", "density"]
@@ -210,7 +212,7 @@ def test_psi_by_stability() -> None:
     def choose(limit: float, order: slice = slice(None)) -> Any:
         given = axes | {"psi": psi[order]}
         return select_held_out(
-            KGLO, DATA.Y, K_z=DATA.K_z, **given, graph="stability", max_instability=limit
+            KGLO, DATA.Y, K_z=DATA.K_z, **given, graph="stability", max_instability=limit, **RAW
         )
 
     found = choose(0.5)
@@ -219,7 +221,7 @@ def test_psi_by_stability() -> None:
     for held in folds:
         train = np.where(held, np.nan, DATA.Y)
         for k, value in enumerate(psi):
-            fit = KGLO(lam=0.1, rho=0.1, psi=value).fit(train, K_z=DATA.K_z)
+            fit = KGLO(lam=0.1, rho=0.1, psi=value, **RAW).fit(train, K_z=DATA.K_z)
             share[k] += (fit.weights_[np.triu_indices(8, 1)] > 0) / 5
     by_hand = 2 * np.mean(share * (1 - share), axis=1)
     assert found.instability == pytest.approx(by_hand, abs=1e-12)
@@ -248,7 +250,7 @@ def test_a_grid_without_a_stable_graph_warns(psi: list[float], limit: float, mes
     axes: dict[str, Any] = {"lam": [0.1], "rho": [0.1], "psi": psi}
     with pytest.warns(UserWarning, match=message):
         found = select_held_out(
-            KGLO, DATA.Y, K_z=DATA.K_z, **axes, graph="stability", max_instability=limit
+            KGLO, DATA.Y, K_z=DATA.K_z, **axes, graph="stability", max_instability=limit, **RAW
         )
     assert found.params["psi"] == min(psi)
 

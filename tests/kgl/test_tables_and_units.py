@@ -94,9 +94,11 @@ def test_log_degree_with_fitted_signals_asks_for_psi() -> None:
 
 def test_a_kernel_that_happens_to_be_the_identity_still_predicts() -> None:
     data = kgl.simulate.make_dataset("er", m=6, n=20)
-    narrow = KGLO(psi=0.1, kernel_z=kernels.RBF(gamma=1e4)).fit(data.Y, z=np.arange(20.0))
+    narrow = KGLO(psi=0.1, center="none", kernel_z=kernels.RBF(gamma=1e4))
+    narrow.fit(data.Y, z=np.arange(20.0))
     np.testing.assert_allclose(narrow.predict(z=[3.0]), narrow.signals_[3:4], atol=1e-12)
-    assert np.abs(narrow.predict(z=[3.5])).max() == 0.0
+    with pytest.warns(UserWarning, match="far from those of the fit"):
+        assert np.abs(narrow.predict(z=[3.5])).max() == 0.0
 
 
 def test_boolean_tables_of_edges_are_matched_by_name() -> None:
@@ -136,7 +138,8 @@ def test_an_outlying_node_leaves_the_log_degree_graph_exact() -> None:
     # one node a million times as far away: a dual method would lose the potentials of the others
     Y = np.random.default_rng(3).standard_normal((30, 20))
     Y[:, 0] *= 1e6
-    model = GL(psi=1.0, regularizer="log-degree").fit(Y)
+    with pytest.warns(UserWarning, match="standard deviations range"):
+        model = GL(psi=1.0, regularizer="log-degree", center="none", scale="none").fit(Y)
     assert model.kkt_residual_ < 1e-12
     Z = kgl.laplacian.pairwise_sq_distances(Y)
     assert kgl.kkt_residual(model.weights_, Z, 1.0, regularizer="log-degree") < 1e-9

@@ -1,0 +1,325 @@
+r"""A kernel that fits the data: several widths, a trend, seasons and categories, weighted by them.
+
+.. math:: K = \sum_k w_k K_k + w_0 I
+
+with Gaussian kernels of a geometric series of widths, a linear trend, a constant, a periodic kernel
+for each calendar period of dates, and one kernel for each categorical column. The weights maximise
+the evidence of the data under :math:`y \sim N(0, K)`, every column of the data by itself (a
+composite likelihood: links between columns are what the graph is for). The white part has no value
+at new points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kgl._types import Array
+from kgl.kernels.base import FittedKernel, Kernel, number
+from kgl.kernels.covariates import Covariates, Schema, Table, read_table
+from kgl.kernels.names import KERNELS
+
+__all__ = ["Auto", "FittedAuto"]
+
+#: Factor between widths, and how many there are at most.
+FACTOR, MOST = 3.0, 6
+#: Calendar periods of dates, in days; one is used if the data span two and have four rows in one.
+CALENDAR = {"year": 365.2425, "week": 7.0, "day": 1.0}
+SPANNED, ROWS_PER_PERIOD = 2.0, 4.0
+#: Rows and columns of the data that the weights are learned from, at most.
+MAX_ROWS, MAX_COLUMNS = 200, 12
+#: Updates of the weights, and the change of the logarithm of the evidence per entry that ends them.
+UPDATES, SETTLED = 60, 1e-4
+#: Least share of white noise, which keeps kernels well conditioned.
+LEAST_WHITE = 1e-4
+
+#: Kernel between two sets of points, given as numbers (rows, p) and category codes (rows, q).
+Part = Callable[["_Points", "_Points"], Array]
+
+
+@dataclass(frozen=True)
+class _Points:
+    numbers: Array
+    codes: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Auto(Kernel):
+    """Kernel whose widths and parts are weighted by the data: see :mod:`kgl.kernels.auto`.
+
+    Numeric columns are standardised, dates are read in days, and columns of text are categories.
+
+    Parameters
+    ----------
+    periods : tuple of float
+        Further periods of a single numeric column, in its units: 12 for months of a year.
+
+    Examples
+    --------
+    A slow wave that two columns share, and noise:
+
+    >>> t = np.arange(60.0)
+    >>> rng = np.random.default_rng(0)
+    >>> Y = np.sin(t / 8)[:, None] + 0.1 * rng.normal(size=(60, 2))
+    >>> fitted = Auto().fit_to(t, Y)
+    >>> bool(fitted.weights_["white"] < 0.1)
+    True
+    >>> fitted.cross([59.5]).shape
+    (1, 60)
+    """
+
+    periods: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        periods = tuple(self.periods) if np.ndim(self.periods) else (self.periods,)
+        checked = tuple(number(period, "period", "> 0") for period in periods)
+        object.__setattr__(self, "periods", checked)
+
+    def fit(self, X: Covariates) -> FittedAuto:
+        """Evaluate the kernel with equal weights: without data there is nothing to learn from."""
+        return self.fit_to(X, None)
+
+    def fit_to(
+        self, X: Covariates, targets: Array | None, mask: np.ndarray | None = None
+    ) -> FittedAuto:
+        """Choose the weights by the evidence of ``targets`` (rows, columns), and evaluate."""
+        reader = _Reader.fit(X)
+        points = reader.points
+        parts = _parts(reader, self.periods)
+        matrices = np.stack([part(points, points) for part in parts.values()])
+        sizes = np.einsum("kii->k", matrices) / len(matrices[0])
+        matrices /= sizes[:, None, None]
+        if targets is None:
+            weights = np.full(len(parts) + 1, 1.0 / (len(parts) + 1))
+        else:
+            weights = _evidence_weights(matrices, np.asarray(targets, dtype=float), mask)
+        total = np.tensordot(weights[:-1], matrices, axes=1)
+        total[np.diag_indices(len(total))] += weights[-1]
+        shares = dict(zip([*parts, "white"], weights.tolist(), strict=True))
+        return FittedAuto(self, total, shares, reader, list(parts.values()), weights[:-1] / sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedAuto(FittedKernel):
+    """Fitted :class:`Auto`; `weights_` has the share of each part in the variance."""
+
+    spec: Auto
+    matrix: Array = field(repr=False)
+    weights_: dict[str, float]
+    _reader: _Reader = field(repr=False)
+    _parts: list[Part] = field(repr=False)
+    _weights: Array = field(repr=False)
+
+    def cross(self, X_new: Covariates) -> Array:
+        """Kernel between new and training covariates, of shape (n_new, n_train)."""
+        new, own = self._reader.read(X_new), self._reader.points
+        return np.asarray(
+            sum(w * part(new, own) for w, part in zip(self._weights, self._parts, strict=True))
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    """Covariates -> standardised numbers and category codes, the same way every time."""
+
+    schema: Schema
+    numeric: tuple[int, ...]
+    categorical: tuple[int, ...]
+    offset: Array
+    spread: Array
+    categories: tuple[dict[object, int], ...]
+    dates: bool
+    points: _Points
+
+    @classmethod
+    def fit(cls, X: Covariates) -> _Reader:
+        table = read_table(X, "X")
+        every = range(len(table.columns))
+        categorical = tuple(k for k in every if table.categorical[k])
+        numeric = tuple(k for k in every if not table.categorical[k])
+        rows = len(table.columns[0])
+        values = table.numbers(numeric) if numeric else np.zeros((rows, 0))
+        spread = values.std(axis=0)
+        spread = np.where(np.ptp(values, axis=0) > 0, np.where(spread > 0, spread, 1.0), 1.0)
+        offset = values.mean(axis=0)
+        known = tuple(
+            {label: code for code, label in enumerate(dict.fromkeys(table.labels(k)))}
+            for k in categorical
+        )
+        dates = len(numeric) == 1 and table.columns[numeric[0]].dtype.kind == "M"
+        points = _Points((values - offset) / spread, _codes(table, categorical, known))
+        schema = Schema(table.names, len(table.columns))
+        return cls(schema, numeric, categorical, offset, spread, known, dates, points)
+
+    def read(self, X_new: Covariates) -> _Points:
+        table, at = self.schema.read(X_new, self.numeric + self.categorical)
+        p = len(self.numeric)
+        rows = len(table.columns[0])
+        values = table.numbers(at[:p]) if p else np.zeros((rows, 0))
+        codes = _codes(table, at[p:], self.categories)
+        return _Points((values - self.offset) / self.spread, codes)
+
+
+def _codes(
+    table: Table, positions: Sequence[int], categories: Sequence[dict[object, int]]
+) -> NDArray[np.intp]:
+    """Return category codes (rows, q); -1 stands for categories not seen in training."""
+    codes = np.empty((len(table.columns[0]), len(positions)), dtype=np.intp)
+    for column, (position, known) in enumerate(zip(positions, categories, strict=True)):
+        codes[:, column] = [known.get(value, -1) for value in table.labels(position)]
+    return codes
+
+
+def _squared(A: _Points, B: _Points) -> Array:
+    from scipy.spatial.distance import cdist
+
+    return np.asarray(cdist(A.numbers, B.numbers, "sqeuclidean"))
+
+
+def _parts(reader: _Reader, periods: tuple[float, ...]) -> dict[str, Part]:
+    """Return the parts of the kernel by name."""
+    points, found = reader.points, dict[str, Part]()
+    found["constant"] = _constant
+    if np.ptp(points.numbers, axis=0).any():
+        for width in _widths(points):
+            found[f"width {width:.3g}"] = partial(_gaussian, width)
+        found["trend"] = _trend
+    if points.numbers.shape[1] == 1:
+        for name, period in _periods(reader, periods).items():
+            found[name] = partial(_periodic, period)
+    elif periods:
+        raise ValueError(
+            f"periods = {periods!r} need a single numeric covariate, but there are "
+            f"{points.numbers.shape[1]}; pass the times alone, or leave periods out"
+        )
+    names = reader.schema.names
+    for k, position in enumerate(reader.categorical):
+        label = position if names is None else names[position]
+        found[f"category {label}"] = partial(_category, k)
+    return found
+
+
+# Functions with a name, not lambdas: fitted models are pickled.
+
+
+def _constant(A: _Points, B: _Points) -> Array:
+    return np.ones((len(A.numbers), len(B.numbers)))
+
+
+def _gaussian(width: float, A: _Points, B: _Points) -> Array:
+    return np.asarray(np.exp(-_squared(A, B) / (2.0 * width**2)))
+
+
+def _trend(A: _Points, B: _Points) -> Array:
+    return np.asarray(A.numbers @ B.numbers.T)
+
+
+def _periodic(period: float, A: _Points, B: _Points) -> Array:
+    return np.asarray(np.exp(-2.0 * np.sin(np.pi * (A.numbers - B.numbers.T) / period) ** 2))
+
+
+def _category(k: int, A: _Points, B: _Points) -> Array:
+    a, b = A.codes[:, k, None], B.codes[None, :, k]
+    return np.asarray((a == b) & (a >= 0), dtype=float)
+
+
+def _widths(points: _Points) -> list[float]:
+    """Return widths from the typical distance of nearest points to the largest distance."""
+    distances = np.sqrt(_squared(points, points))
+    distances[distances == 0.0] = np.inf  # itself, and points at the same place
+    nearest = distances.min(axis=1)
+    first = float(np.median(nearest[np.isfinite(nearest)]))
+    last = float(distances[np.isfinite(distances)].max())
+    count = 1 + int(np.log(max(last / first, 1.0)) / np.log(FACTOR))
+    factor = FACTOR if count <= MOST else (last / first) ** (1.0 / (MOST - 1))
+    return [first * factor**k for k in range(min(count, MOST))]
+
+
+def _periods(reader: _Reader, given: tuple[float, ...]) -> dict[str, float]:
+    """Return periods in standardised units: those given, and of dates the calendar's."""
+    values = np.unique(reader.points.numbers[:, 0]) * reader.spread[0]
+    span = float(np.ptp(values))
+    found = {f"period {period:g}": period for period in given}
+    if reader.dates and len(values) > 1:
+        step = float(np.median(np.diff(values)))
+        found |= {
+            name: period
+            for name, period in CALENDAR.items()
+            if span >= SPANNED * period and step * ROWS_PER_PERIOD <= period
+        }
+    return {name: period / float(reader.spread[0]) for name, period in found.items()}
+
+
+def _evidence_weights(matrices: Array, targets: Array, mask: np.ndarray | None) -> Array:
+    r"""Return the variances of the parts and of white noise, summing to one.
+
+    Multiplicative updates (Zhou, Hu, Qiao, Wang and Zhou, 2019), which never lower the evidence:
+    with :math:`S = \sum_k w_k K_k` over the observed rows of a column y and :math:`q = S^{-1} y`,
+
+    .. math:: w_k \leftarrow w_k \sqrt{\sum q^\top K_k q / \sum \operatorname{tr}(S^{-1} K_k)}
+
+    with sums over columns.
+    """
+    rows, columns = _sample(targets.shape, mask)
+    matrices = matrices[:, rows[:, None], rows]
+    y = targets[np.ix_(rows, columns)].T
+    n_parts, n = matrices.shape[:2]
+    parts = np.concatenate([matrices, np.eye(n)[None]])
+    weights = np.full(n_parts + 1, 1.0 / (n_parts + 1))
+    if mask is None:
+        seen = np.ones((1, n))
+    else:
+        seen = mask[np.ix_(rows, columns)].T.astype(float)
+        y = y * seen
+    entries = float(seen.sum()) * (len(y) if mask is None else 1.0)
+    power = float(np.sum(y**2))
+    if power == 0.0:
+        return weights
+    y = y * np.sqrt(entries / power)
+    both = seen[:, :, None] * seen[:, None, :]
+    outside = np.eye(n) * (1.0 - seen)[:, :, None]
+    before = -np.inf
+    for _ in range(UPDATES):
+        S = np.tensordot(weights, parts, axes=1) * both + outside
+        inverse = np.linalg.inv(S)
+        q = (inverse @ y[:, :, None])[..., 0] if mask is not None else y @ inverse[0]
+        evidence = -0.5 * float(
+            np.sum(q * y) + np.linalg.slogdet(S)[1].sum() * (len(y) if mask is None else 1)
+        )
+        inverse *= both
+        total = inverse.sum(axis=0) * (len(y) if mask is None else 1)
+        outer = q.T @ q
+        top = np.einsum("kij,ij->k", parts, outer)
+        bottom = np.einsum("kij,ij->k", parts, total)
+        weights = weights * np.sqrt(np.maximum(top, 0.0) / np.maximum(bottom, 1e-300))
+        weights[-1] = max(weights[-1], LEAST_WHITE * weights.sum())
+        if evidence - before <= SETTLED * entries and np.isfinite(before):
+            break
+        before = evidence
+    return np.asarray(weights / weights.sum())
+
+
+def _sample(shape: tuple[int, ...], mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and columns to learn from: half of the rows in one piece, others spread out.
+
+    Neighbouring rows tell short widths, rows far apart long ones.
+    """
+    n, m = shape
+    rows = np.arange(n)
+    if n > MAX_ROWS:
+        start = (n - MAX_ROWS // 2) // 2
+        piece = np.arange(start, start + MAX_ROWS // 2)
+        spread = np.linspace(0, n - 1, MAX_ROWS // 2).round().astype(int)
+        rows = np.union1d(piece, spread)
+    columns = np.arange(m)
+    if mask is not None and m > MAX_COLUMNS:
+        # columns with the most entries, and of those with as many the first
+        columns = np.sort(np.argsort(-mask[rows].sum(axis=0), kind="stable")[:MAX_COLUMNS])
+    return rows, columns
+
+
+KERNELS["auto"] = Auto

@@ -1,0 +1,202 @@
+"""Preparing raw data: node means and scales are taken out before the fit and put back after it.
+
+The models have no intercept, and their smoothness term compares values across nodes: on raw data
+they link nodes of similar level. So by default every node is centred by its own mean and divided by
+its own standard deviation, both of its observed entries. Hyperparameters then mean the same
+whatever the units.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kgl._types import Array
+from kgl._validation import check_option
+from kgl.kernels import KernelEigen
+
+__all__ = ["CENTERS", "SCALES", "Preparation", "warn_if_levels_dominate"]
+
+#: What is subtracted: each node's mean, those of nodes and observations, or nothing.
+CENTERS = ("node", "both", "none")
+#: What is divided by: each node's standard deviation, that of all entries, or nothing.
+SCALES = ("node", "common", "none")
+#: A node is constant if its standard deviation is this share of its largest entry, or less.
+CONSTANT = 1e-12
+#: Sweeps over rows and columns at most, and what they may still change, relative to the scale.
+SWEEPS, SETTLED = 200, 1e-12
+#: Ridges that the levels of new nodes are smoothed with, relative to the kernel's mean eigenvalue.
+RIDGES = np.logspace(-4, 3, 15)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Means of observations and nodes, and scales of nodes.
+
+    Attributes
+    ----------
+    rows : array (n,)
+        Subtracted from observations; zero unless both sides are centred.
+    columns : array (m,)
+        Subtracted from nodes.
+    scale : array (m,)
+        Positive; nodes are divided by it.
+    """
+
+    rows: Array
+    columns: Array
+    scale: Array
+
+    @classmethod
+    def fit(
+        cls, values: Array, mask: np.ndarray | None, center: Any = "node", scale: Any = "node"
+    ) -> Preparation:
+        """Estimate means and scales from the observed entries.
+
+        Parameters
+        ----------
+        values : array (n, m)
+            The data, with any number where entries are missing.
+        mask : bool array (n, m) or None
+            True where observed; None if complete.
+        center, scale : str
+            One of :data:`CENTERS` and of :data:`SCALES`.
+
+        Examples
+        --------
+        >>> Y = np.array([[1.0, 10.0], [3.0, 30.0]])
+        >>> ready = Preparation.fit(Y, None)
+        >>> ready.apply(Y)
+        array([[-1., -1.],
+               [ 1.,  1.]])
+        >>> ready.undo(ready.apply(Y))
+        array([[ 1., 10.],
+               [ 3., 30.]])
+        """
+        check_option("center", center, CENTERS)
+        check_option("scale", scale, SCALES)
+        n, m = values.shape
+        seen = np.ones(values.shape, dtype=bool) if mask is None else mask
+        rows, columns = np.zeros(n), np.zeros(m)
+        if center == "node":
+            columns = _means(values, seen, axis=0)
+        elif center == "both":
+            rows, columns = _two_way(values, seen)
+        left = np.where(seen, values - rows[:, None] - columns, 0.0)
+        size = np.sqrt(_means(left**2, seen, axis=0))
+        largest = np.abs(np.where(seen, values, 0.0)).max(axis=0)
+        constant = size <= CONSTANT * largest
+        divisor = np.ones(m)
+        if scale == "node":
+            divisor = np.where(constant, 1.0, size)
+        elif scale == "common":
+            common = float(np.sqrt(np.sum(left**2) / max(1, np.count_nonzero(seen))))
+            divisor = np.full(m, common if common > 0 else 1.0)
+        return cls(rows, columns, divisor)
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is subtracted or divided by."""
+        return bool(self.rows.any() or self.columns.any() or (self.scale != 1.0).any())
+
+    def apply(self, values: Array, mask: np.ndarray | None = None) -> Array:
+        """Return prepared data, zero where entries are missing."""
+        if not self.changes:
+            return values
+        ready = (values - self.rows[:, None] - self.columns) / self.scale
+        return ready if mask is None else np.where(mask, ready, 0.0)
+
+    def undo(self, signals: Array) -> Array:
+        """Return signals (..., n, m) in the units of the data."""
+        if not self.changes:
+            return signals
+        return np.asarray(signals * self.scale + self.columns + self.rows[:, None])
+
+    def for_observations(self, n: int) -> Preparation:
+        """Return the preparation of ``n`` new observations, which have no mean of their own."""
+        return replace(self, rows=np.zeros(n))
+
+    def for_nodes(self, kernel: KernelEigen, cross: Array) -> Preparation:
+        """Return the preparation of new nodes: levels and scales as those of similar nodes are.
+
+        They are interpolated by kernel ridge regression, with the ridge that generalised
+        cross-validation chooses. ``cross`` is the kernel between new and fitted nodes.
+        """
+        columns = _smoothed(self.columns, kernel, cross)
+        scale = np.exp(_smoothed(np.log(self.scale), kernel, cross))
+        return replace(self, columns=columns, scale=scale)
+
+
+def _means(values: Array, seen: np.ndarray, axis: int) -> Array:
+    """Return means of observed entries, zero where there are none."""
+    count = np.maximum(seen.sum(axis=axis), 1)
+    return np.asarray(np.where(seen, values, 0.0).sum(axis=axis) / count)
+
+
+def _two_way(values: Array, seen: np.ndarray) -> tuple[Array, Array]:
+    """Return the least-squares means of rows and columns; those of rows average to zero."""
+    rows, columns = np.zeros(len(values)), _means(values, seen, axis=0)
+    size = float(np.abs(np.where(seen, values - columns, 0.0)).max())
+    for _ in range(SWEEPS):
+        change = _means(values - rows[:, None] - columns, seen, axis=1)
+        rows = rows + change
+        columns = _means(values - rows[:, None], seen, axis=0)
+        if np.abs(change).max() <= SETTLED * size:
+            break
+    middle = rows.mean()
+    return rows - middle, columns + middle
+
+
+def _smoothed(target: Array, kernel: KernelEigen, cross: Array) -> Array:
+    """Return kernel ridge predictions at new nodes, about the mean of the target."""
+    mean = float(target.mean())
+    if not np.ptp(target):
+        return np.full(len(cross), mean)
+    weights = kernel.vectors.T @ (target - mean)
+    outside = float(np.sum((target - mean) ** 2) - np.sum(weights**2))
+    ridges = RIDGES * kernel.values.mean()
+    left = ridges[:, None] / (kernel.values + ridges[:, None])  # share that is not fitted
+    error = np.sum((left * weights) ** 2, axis=1) + max(outside, 0.0)
+    freedom = left.sum(axis=1) + len(target) - len(kernel.values)
+    best = ridges[int(np.argmin(error / freedom**2))]
+    return np.asarray(mean + cross @ (kernel.vectors @ (weights / (kernel.values + best))))
+
+
+def warn_if_levels_dominate(
+    values: Array, mask: np.ndarray | None, center: str, scale: str, names: Sequence[Any]
+) -> None:
+    """Warn of constant nodes, and of levels or scales that decide the graph."""
+    own = Preparation.fit(values, mask, "node", "none")
+    seen = np.ones(values.shape, dtype=bool) if mask is None else mask
+    spread = np.sqrt(_means((values - own.columns) ** 2, seen, axis=0))
+    largest = np.abs(np.where(seen, values, 0.0)).max(axis=0)
+    constant = np.flatnonzero(spread <= CONSTANT * largest)
+    if len(constant):
+        which = ", ".join(repr(names[k]) for k in constant[:3])
+        more = f" and {len(constant) - 3} more" if len(constant) > 3 else ""
+        warnings.warn(
+            f"column(s) {which}{more} of Y are constant: they carry no information on links, and "
+            "their edges mean nothing; drop them",
+            UserWarning,
+            stacklevel=4,
+        )
+    if center == "none" and np.var(own.columns) > np.mean(spread**2):
+        warnings.warn(
+            "the means of the nodes differ more than the values of a node vary, so with "
+            "center='none' nodes of similar level are linked; use center='node'",
+            UserWarning,
+            stacklevel=4,
+        )
+    positive = spread[spread > CONSTANT * largest]
+    if scale != "node" and len(positive) and positive.max() > 30 * positive.min():
+        warnings.warn(
+            f"the nodes' standard deviations range from {positive.min():.3g} to "
+            f"{positive.max():.3g}, so with scale={scale!r} nodes of small values are linked; use "
+            "scale='node'",
+            UserWarning,
+            stacklevel=4,
+        )
