@@ -1,0 +1,149 @@
+"""The fit: standardization, kernels, and the graph with what is reported about it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from kgl._types import Array
+from kgl.command.errors import CommandError
+from kgl.command.inputs import Inputs
+from kgl.export import DUST
+
+if TYPE_CHECKING:
+    from kgl.base import GraphLearner
+    from kgl.command.arguments import Arguments
+
+__all__ = ["Learned", "Task", "learn", "make_task"]
+
+
+class Scaling(NamedTuple):
+    """Mean and standard deviation of each node."""
+
+    mean: Array
+    deviation: Array
+
+
+def standardize(Y: Array) -> tuple[Array, Scaling]:
+    """Center each node and divide it by its own standard deviation.
+
+    Without this the graph would be one of levels and units: two equal series on different levels
+    would not be linked. A node whose observed values are all equal is only centered.
+    """
+    deviation = np.nanstd(Y, axis=0)
+    scaling = Scaling(np.nanmean(Y, axis=0), np.where(deviation > 0.0, deviation, 1.0))
+    return (Y - scaling.mean) / scaling.deviation, scaling
+
+
+def restore(signals: Array, scaling: Scaling) -> Array:
+    """Return standardized signals in the units of the data."""
+    return signals * scaling.deviation + scaling.mean
+
+
+@dataclass(frozen=True)
+class Task:
+    """An estimator with its covariates, to be fitted to data of the same shape.
+
+    Attributes
+    ----------
+    estimator : GraphLearner
+        Not fitted.
+    covariates : dict
+        x and z, where the model uses them.
+    """
+
+    estimator: GraphLearner
+    covariates: dict[str, Any]
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the model fits signals and so fills in missing values."""
+        return self.estimator._spec.fitted
+
+    def fit(self, Y: Array) -> tuple[GraphLearner, Array | None]:
+        """Return the fitted estimator, and its signals in the units of ``Y`` if it has any."""
+        from sklearn.base import clone
+
+        standardized, scaling = standardize(Y)
+        model = clone(self.estimator).fit(standardized, **self.covariates)
+        return model, restore(model.signals_, scaling) if self.predicts else None
+
+
+def make_task(inputs: Inputs, args: Arguments) -> Task:
+    """Choose the estimator and prepare the covariates that it uses."""
+    from kgl import models
+
+    make = getattr(models, args.model)
+    spec = make._spec
+    if args.imputed is not None and not spec.fitted:
+        raise CommandError(
+            f"--imputed needs a model that fits signals, which {args.model} does not",
+            "leave --model out for KGL",
+        )
+    if args.x is not None and not spec.node_kernel:
+        raise CommandError(f"{args.model} uses no covariates of nodes", "leave out --x or --model")
+    options: dict[str, Any] = {} if args.density is None else {"density": args.density}
+    covariates: dict[str, Any] = {}
+    if spec.node_kernel and inputs.covariates:
+        covariates["x"], kernel = _node_covariates(inputs)
+        options |= {} if kernel is None else {"kernel_x": kernel}
+    if spec.observation_kernel and inputs.times is not None:
+        covariates["z"] = inputs.times.values
+    return Task(make(**options), covariates)
+
+
+def _node_covariates(inputs: Inputs) -> tuple[Any, Any]:
+    """Return the covariates, and a kernel where some of them are categories."""
+    from kgl.base import DEFAULT_KERNEL
+    from kgl.kernels import Mixed
+
+    columns = [inputs.attribute(name) for name in inputs.covariates]
+    categorical = [k for k, column in enumerate(columns) if not column.numeric]
+    if not categorical:
+        return np.column_stack([np.array(one.values, dtype=float) for one in columns]), None
+    numeric = [k for k, column in enumerate(columns) if column.numeric]
+    values = np.empty((len(inputs.names), len(columns)), dtype=object)
+    for k, column in enumerate(columns):
+        values[:, k] = column.values
+    return values, Mixed(numeric=numeric, categorical=categorical, kernel=DEFAULT_KERNEL)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A graph and what is known about its fit.
+
+    Attributes
+    ----------
+    model : GraphLearner
+        The fitted estimator.
+    weights : array (m, m)
+        Weights of the edges.
+    edges : list of (int, int, float)
+        Edges, heaviest first.
+    signals : array (n, m) or None
+        Fitted values in the units of the data.
+    warnings : list of str
+        What the library warned of.
+    """
+
+    model: GraphLearner
+    weights: Array
+    edges: list[tuple[int, int, float]]
+    signals: Array | None
+    warnings: list[str]
+
+
+def learn(task: Task, inputs: Inputs) -> Learned:
+    """Fit the task to the data."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model, signals = task.fit(inputs.Y)
+    weights = np.where(model.weights_ > DUST * model.weights_.max(), model.weights_, 0.0)
+    rows, cols = np.nonzero(np.triu(weights, 1))
+    order = np.argsort(-weights[rows, cols], kind="stable")
+    edges = [(int(rows[k]), int(cols[k]), float(weights[rows[k], cols[k]])) for k in order]
+    notes = list(dict.fromkeys(str(one.message) for one in caught))
+    return Learned(model, weights, edges, signals, notes)
