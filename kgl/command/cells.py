@@ -13,7 +13,15 @@ from kgl._types import Array
 from kgl.command.errors import CommandError, shorten
 from kgl.command.tables import Table
 
-__all__ = ["Times", "are_numbers", "read_number", "read_numbers", "read_times"]
+__all__ = [
+    "NO_NUMBER",
+    "NO_TEXT",
+    "Times",
+    "are_numbers",
+    "read_number",
+    "read_numbers",
+    "read_times",
+]
 
 #: Cells without a value, in lower case. The last three are no categories but mark missing numbers.
 NO_TEXT = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "<na>"})
@@ -169,15 +177,16 @@ def _read_dates(table: Table, name: str, cells: list[str]) -> list[datetime]:
             column=name,
         )
     readings = [[_parser(kind)(cell) for cell in cells] for kind in fitting]
-    if any(reading != readings[0] for reading in readings[1:]):
-        row = next(k for k in range(len(cells)) if readings[0][k] != readings[1][k])
+    stamps = readings[0]
+    other = next((reading for reading in readings if reading != stamps), None)
+    if other is not None:
+        row = next(k for k in range(len(cells)) if stamps[k] != other[k])
         raise table.error(
             f"{shorten(cells[row])} may have the day or the month first",
             "write dates as 2024-03-31",
             row=row,
             column=name,
         )
-    stamps = readings[0]
     aware = [stamp.tzinfo is not None for stamp in stamps]
     if any(aware) and not all(aware):
         row = aware.index(not aware[0])
@@ -187,4 +196,6 @@ def _read_dates(table: Table, name: str, cells: list[str]) -> list[datetime]:
             row=row,
             column=name,
         )
-    return [stamp.astimezone(UTC).replace(tzinfo=None) for stamp in stamps] if all(aware) else stamps
+    if not all(aware):
+        return stamps
+    return [stamp.astimezone(UTC).replace(tzinfo=None) for stamp in stamps]

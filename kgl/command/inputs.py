@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgl._types import Array
-from kgl.command.cells import NO_TEXT, Times, are_numbers, read_numbers, read_times
+from kgl.command.cells import NO_NUMBER, NO_TEXT, Times, are_numbers, read_numbers, read_times
 from kgl.command.errors import CommandError, shorten
 from kgl.command.tables import UNPRINTABLE, Table, read_table
 
@@ -122,7 +122,7 @@ def _check_data(table: Table, names: list[str], Y: Array) -> None:
         if not len(values):
             raise table.error("no value in any row", "delete the column", column=name)
         if values.min() == values.max():
-            what = "only one value" if len(values) == 1 else f"the same value {values[0]:g} in each row"
+            what = f"no value but {values[0]:g}"
             remedy = "delete the column: nothing can be learned about a node that never varies"
             raise table.error(what, remedy, column=name)
         if not np.isfinite(values.std()):
@@ -145,9 +145,7 @@ def _check_no_nodes(args: Arguments) -> None:
             )
 
 
-def _read_attributes(
-    nodes: Table, args: Arguments, data: str, names: list[str]
-) -> list[Attribute]:
+def _read_attributes(nodes: Table, args: Arguments, data: str, names: list[str]) -> list[Attribute]:
     """Match the rows with the nodes, one each, and read the other columns."""
     key = nodes.names[0] if args.node_name is None else args.node_name
     if key not in nodes.names:
@@ -196,25 +194,20 @@ def _read_attribute(nodes: Table, name: str, order: list[int]) -> Attribute:
     return Attribute(name, texts, False)
 
 
-def _choose_covariates(
-    nodes: Table, args: Arguments, attributes: list[Attribute]
-) -> list[str]:
+def _choose_covariates(nodes: Table, args: Arguments, attributes: list[Attribute]) -> list[str]:
     """Return the columns that feed the kernel: those asked for, or all with a value per node."""
     wanted = [one.name for one in attributes] if args.x is None else args.x
     remedy = "fill it in" + (", or choose columns with --x" if args.x is None else "")
     for name in wanted:
         attribute = _check_column(nodes, "--x", name, attributes)
         if None in attribute.values:
-            cells = nodes.column(name)
-            missing = [c.lower() in NO_TEXT or (attribute.numeric and c in "-.?") for c in cells]
-            row = missing.index(True) if True in missing else None
+            none = NO_NUMBER if attribute.numeric else NO_TEXT
+            row = next(k for k, cell in enumerate(nodes.column(name)) if cell.lower() in none)
             raise nodes.error("no value", remedy, row=row, column=name)
     return list(wanted)
 
 
-def _check_column(
-    nodes: Table, option: str, name: str, attributes: list[Attribute]
-) -> Attribute:
+def _check_column(nodes: Table, option: str, name: str, attributes: list[Attribute]) -> Attribute:
     for one in attributes:
         if one.name == name:
             return one
@@ -224,9 +217,7 @@ def _check_column(
     )
 
 
-def _read_positions(
-    nodes: Table, args: Arguments, attributes: list[Attribute]
-) -> Positions | None:
+def _read_positions(nodes: Table, args: Arguments, attributes: list[Attribute]) -> Positions | None:
     """Return the columns asked for, or those with the names of coordinates if they are complete."""
     known = {one.name.lower(): one for one in attributes}
     if args.position is not None:

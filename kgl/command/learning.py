@@ -11,7 +11,6 @@ import numpy as np
 from kgl._types import Array
 from kgl.command.errors import CommandError
 from kgl.command.inputs import Inputs
-from kgl.export import DUST
 
 if TYPE_CHECKING:
     from kgl.base import GraphLearner
@@ -141,6 +140,8 @@ def learn(task: Task, inputs: Inputs) -> Learned:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model, signals = task.fit(inputs.Y)
+    from kgl.export import DUST
+
     weights = np.where(model.weights_ > DUST * model.weights_.max(), model.weights_, 0.0)
     rows, cols = np.nonzero(np.triu(weights, 1))
     order = np.argsort(-weights[rows, cols], kind="stable")

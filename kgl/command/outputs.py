@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
     from kgl.command.arguments import Arguments
 
-__all__ = ["Write", "check_outputs", "edge_list", "filled_in", "graph_file", "text_file", "write_all"]
+__all__ = [
+    "Write",
+    "check_outputs",
+    "edge_list",
+    "filled_in",
+    "graph_file",
+    "text_file",
+    "write_all",
+]
 
 #: Endings that each option can write.
 ENDINGS = {
@@ -83,7 +91,8 @@ def _check_output(option: str, name: str, endings: tuple[str, ...], args: Argume
 
 def write_all(files: dict[Path, Write]) -> None:
     """Write every file beside its place, and move them there once all are complete."""
-    parts = {path: path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}") for path in files}
+    mark = f"{os.getpid()}.part"
+    parts = {path: path.with_name(f".{path.stem}.{mark}{path.suffix}") for path in files}
     try:
         for path, write in files.items():
             try:

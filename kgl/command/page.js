@@ -103,6 +103,7 @@
   }
 
   function paint() {
+    // colors are those of the style sheet, which differ by night
     const css = getComputedStyle(document.documentElement);
     const tone = (name) => css.getPropertyValue(name).trim();
     const ratio = window.devicePixelRatio || 1;
@@ -120,15 +121,16 @@
       pen.lineTo(...where[j]);
       pen.stroke();
     };
+    const [dark, accent, halo] = ["--edge", "--accent", "--halo"].map(tone);
+    const faint = focus >= 0 ? 0.35 : 1;
     for (let k = shown - 1; k >= 0; k -= 1) {
       const [i, j, weight] = edges[k];
       const share = weight / heaviest;
-      const faint = focus >= 0 ? 0.35 : 1;
-      line(i, j, `rgba(${tone("--edge")}, ${faint * (0.1 + 0.6 * share)})`, 0.5 + 4.5 * share);
+      line(i, j, `rgba(${dark}, ${faint * (0.1 + 0.6 * share)})`, 0.5 + 4.5 * share);
     }
     if (focus >= 0) {
       neighbors[focus].forEach(([j, weight]) => {
-        if (weight >= least) line(focus, j, tone("--accent"), 1 + 4.5 * (weight / heaviest));
+        if (weight >= least) line(focus, j, accent, 1 + 4.5 * (weight / heaviest));
       });
     }
     const radius = size();
@@ -141,7 +143,7 @@
       pen.fill();
       const ring = k === focus || k === chosen || matched.has(k);
       pen.lineWidth = ring ? 3 : 1.2;
-      pen.strokeStyle = ring ? tone("--accent") : tone("--halo");
+      pen.strokeStyle = ring ? accent : halo;
       pen.stroke();
     });
     pen.globalAlpha = 1;
@@ -433,10 +435,13 @@
   });
   new ResizeObserver(() => {
     const ratio = window.devicePixelRatio || 1;
+    const before = [view.width, view.height];
     [view.width, view.height] = [canvas.clientWidth, canvas.clientHeight];
     canvas.width = Math.round(view.width * ratio);
     canvas.height = Math.round(view.height * ratio);
-    showAll();
+    // the bars of a phone's browser come and go: that must not undo a zoom
+    if (canvas.classList.contains("near")) move((view.width - before[0]) / 2, (view.height - before[1]) / 2);
+    else showAll();
   }).observe(canvas);
   colorBy(data.color);
   filter();

@@ -64,4 +64,5 @@ def _color_categories(axes: Any, chosen: Attribute) -> None:
     entries = [(_label(one), category_color(one, shown)) for one in shown]
     for label, color in [*entries, *([("other", OTHER)] if others else [])]:
         axes.scatter([], [], color=color, label=label)
-    axes.legend(title=_label(chosen.name), loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    corner = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+    axes.legend(title=_label(chosen.name), frameon=False, **corner)

@@ -15,7 +15,7 @@ from kgl.command.inputs import Attribute, Inputs
 from kgl.command.layout import place_nodes
 from kgl.command.learning import Learned, Task
 from kgl.command.palette import CIVIDIS, OKABE_ITO, OTHER, categories
-from kgl.command.summary import facts, sentence, withheld_as, withheld_note
+from kgl.command.summary import facts, file_name, sentence, withheld_as, withheld_note
 from kgl.command.withheld import Score
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def make_page(
 ) -> str:
     """Return the page as text."""
     style, script = _asset("page.css"), _asset("page.js")
-    title = "Graph of " + ("standard input" if args.data == "-" else re.split(r"[\\/]", args.data)[-1])
+    title = f"Graph of {file_name(args.data)}"
     done = facts(inputs, learned, task, args, seconds)
     parts = {
         # hashes rather than 'unsafe-inline': a name that slipped through could still not run
@@ -107,7 +107,8 @@ def _withheld(scores: Sequence[Score], task: Task) -> str:
     if not scores:
         return ""
     name = task.estimator._spec.name
-    heads = ["Withheld", "Values", *([name] if task.predicts else []), "Mean", "Linear interpolation"]
+    heads = ["Withheld", "Values", "Mean", "Linear interpolation"]
+    heads[2:2] = [name] if task.predicts else []
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
     body = "".join(_withheld_row(score) for score in scores)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -115,9 +116,8 @@ def _withheld(scores: Sequence[Score], task: Task) -> str:
 
 def _withheld_row(score: Score) -> str:
     errors = [e for e in (score.model, score.mean, score.interpolation) if e is not None]
-    cells = "".join(
-        f"<td><strong>{error:.2f}</strong></td>" if error == min(errors) else f"<td>{error:.2f}</td>"
-        for error in errors
-    )
+    shown = [f"{error:.2f}" for error in errors]
+    shown = [f"<strong>{one}</strong>" if one == min(shown, key=float) else one for one in shown]
+    cells = "".join(f"<td>{one}</td>" for one in shown)
     pattern = withheld_as(score)
     return f'<tr><th scope="row">{escape(pattern)}</th><td>{score.n_withheld}</td>{cells}</tr>'

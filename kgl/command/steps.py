@@ -39,6 +39,8 @@ def main(words: list[str] | None = None) -> int:
     int
         0, or 2 after an error, of which standard error has one line.
     """
+    if hasattr(sys.stdout, "reconfigure"):  # a terminal may lack letters of a name
+        sys.stdout.reconfigure(errors="replace")
     try:
         run(parse(words))
         sys.stdout.flush()

@@ -17,7 +17,15 @@ from kgl.command.withheld import SHARE, Score
 if TYPE_CHECKING:
     from kgl.command.arguments import Arguments
 
-__all__ = ["facts", "heaviest", "score_lines", "sentence", "withheld_as", "withheld_note"]
+__all__ = [
+    "facts",
+    "file_name",
+    "heaviest",
+    "score_lines",
+    "sentence",
+    "withheld_as",
+    "withheld_note",
+]
 
 PATTERNS = {"entries": "single entries", "blocks": "blocks of consecutive rows"}
 
@@ -63,7 +71,8 @@ def withheld_as(score: Score) -> str:
 def score_lines(scores: Sequence[Score], name: str) -> list[str]:
     """Return lines with the errors of withheld values."""
     return [
-        f"withheld values ({score.n_withheld} in {withheld_as(score)}), RMSE in standard deviations: "
+        f"RMSE of {score.n_withheld} withheld values ({withheld_as(score)}), in standard "
+        + "deviations: "
         + (f"{name} {score.model:.2f}, " if score.model is not None else "")
         + f"mean {score.mean:.2f}, linear interpolation {score.interpolation:.2f}"
         for score in scores
@@ -78,7 +87,7 @@ def facts(
     times = inputs.times
     missing = int(np.isnan(inputs.Y).sum())
     found = [
-        ("Data", f"{_file(args.data)}: {n} rows (observations), {m} columns (nodes)"),
+        ("Data", f"{file_name(args.data)}: {n} rows (observations), {m} columns (nodes)"),
         ("Missing", f"{missing} of {n * m} values ({missing / (n * m):.1%})"),
         (
             "Standardization",
@@ -109,13 +118,14 @@ def facts(
     return found + [("Warning", text) for text in learned.warnings]
 
 
-def _file(path: str) -> str:
+def file_name(path: str) -> str:
+    """Return the name of a file without its folder, which is nobody else's business."""
     return "standard input" if path == "-" else Path(path).name
 
 
 def _nodes(inputs: Inputs, args: Arguments) -> str:
     used = ", ".join(inputs.covariates)
-    text = f"{_file(args.nodes or '')}: {len(inputs.attributes)} columns"
+    text = f"{file_name(args.nodes or '')}: {len(inputs.attributes)} columns"
     if used:
         text += f"; covariates {used}"
     if inputs.positions is not None:

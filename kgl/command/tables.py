@@ -24,6 +24,8 @@ __all__ = ["STDIN", "UNPRINTABLE", "Table", "read_table"]
 #: Name of standard input among the arguments, and in messages.
 STDIN = "-"
 _EXCEL = (".xlsx", ".xls", ".xlsm", ".ods")
+_MAGIC = ((b"PAR1", "Parquet", ".parquet"), (b"PK\x03\x04", "Excel", ".xlsx"))
+_READERS = ("pyarrow", "openpyxl", "xlrd", "odfpy")
 _TABS = (".tsv", ".tab")
 _NEEDS_HEADER = "add a first line with the name of each column"
 #: Characters that XML, and so GraphML and GEXF, cannot hold.
@@ -117,7 +119,7 @@ def _read_bytes(path: str) -> bytes:
 
 def _decode(content: bytes, source: str) -> str:
     """Turn bytes into text, refusing what is not text in UTF-8 or UTF-16."""
-    for magic, kind, suffix in ((b"PAR1", "Parquet", ".parquet"), (b"PK\x03\x04", "Excel", ".xlsx")):
+    for magic, kind, suffix in _MAGIC:
         if content.startswith(magic):
             raise CommandError(
                 f"looks like a file of the kind {kind}, not like text",
@@ -203,9 +205,7 @@ def _from_parquet(path: str, content: bytes) -> Table:
 
 
 def _missing_reader(path: str, error: ImportError) -> CommandError:
-    package = error.name or next(
-        (name for name in ("pyarrow", "openpyxl", "xlrd", "odfpy") if name in str(error)), "a package"
-    )
+    package = next((name for name in _READERS if name in str(error)), "another package")
     return CommandError(
         f"reading it needs {package}", f"pip install {package}, or save the table as CSV", file=path
     )
@@ -237,6 +237,8 @@ def _from_rows(rows: list[list[str]], lines: list[int], empty: Table) -> Table:
         # spreadsheets leave empty columns at the end
         rows = [r[:-1] if len(r) == len(header) else r for r in rows]
         header = header[:-1]
+    if not header:
+        raise CommandError("has no columns", "give a file with a header and data", file=source)
     _check_header(header, source, unit, empty.separator)
     for row, line in zip(rows, lines[1:], strict=True):
         if len(row) != len(header):

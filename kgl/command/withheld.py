@@ -116,9 +116,7 @@ def interpolate(Y: Array, times: Array) -> Array:
         observed = ~np.isnan(Y[:, column])
         # several rows may have one time: their mean
         count = np.bincount(position[observed], minlength=len(moments))
-        total = np.bincount(
-            position[observed], weights=Y[observed, column], minlength=len(moments)
-        )
+        total = np.bincount(position[observed], weights=Y[observed, column], minlength=len(moments))
         some = count > 0
         line = np.interp(moments, moments[some], total[some] / count[some])
         filled[~observed, column] = line[position[~observed]]
