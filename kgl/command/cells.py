@@ -126,6 +126,10 @@ def read_times(table: Table, name: str) -> Times:
             + (", ..." if len(table.names) > 6 else ""),
         )
     cells = table.column(name)
+    if len(set(cells)) == 1:
+        raise table.error(
+            f"each row has the time {shorten(cells[0])}", "leave --time out", column=name
+        )
     for row, cell in enumerate(cells):
         if cell.lower() in NO_NUMBER:
             raise table.error("no time", "give one, or delete the row", row=row, column=name)

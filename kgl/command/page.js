@@ -77,8 +77,11 @@
     draw();
   }
 
-  const size = () => Math.max(4, Math.min(9, 90 / Math.sqrt(names.length))) *
-    Math.min(1.8, Math.max(1, Math.sqrt(view.scale / view.fit)));
+  const size = () => {
+    const room = Math.sqrt((view.width * view.height) / names.length);
+    return Math.max(3.5, Math.min(9, 0.075 * room)) *
+      Math.min(1.8, Math.max(1, Math.sqrt(view.scale / view.fit)));
+  };
 
   function nodeAt(x, y) {
     let best = -1;
@@ -121,7 +124,7 @@
       pen.lineTo(...where[j]);
       pen.stroke();
     };
-    const [dark, accent, halo] = ["--edge", "--accent", "--halo"].map(tone);
+    const [dark, accent, halo, card] = ["--edge", "--accent", "--halo", "--card"].map(tone);
     const faint = focus >= 0 ? 0.35 : 1;
     for (let k = shown - 1; k >= 0; k -= 1) {
       const [i, j, weight] = edges[k];
@@ -136,9 +139,12 @@
     const radius = size();
     places.forEach((_, k) => {
       const dim = focus >= 0 && k !== focus && !near.has(k);
-      pen.globalAlpha = dim ? 0.35 : 1;
       pen.beginPath();
       pen.arc(...where[k], k === focus ? radius + 2 : radius, 0, 2 * Math.PI);
+      pen.globalAlpha = 1;
+      pen.fillStyle = card; // edges must not shine through a dim node
+      pen.fill();
+      pen.globalAlpha = dim ? 0.35 : 1;
       pen.fillStyle = colors[k];
       pen.fill();
       const ring = k === focus || k === chosen || matched.has(k);
@@ -147,7 +153,7 @@
       pen.stroke();
     });
     pen.globalAlpha = 1;
-    drawLabels(where, radius, focus, near, tone("--ink"), tone("--card"));
+    drawLabels(where, radius, focus, near, tone("--ink"), card);
   }
 
   function drawFrame(color, text) {
@@ -314,7 +320,8 @@
     least = (Number($("least").value) / 200) * heaviest;
     shown = edges.findIndex((edge) => edge[2] < least);
     if (shown < 0) shown = edges.length;
-    const text = `${shown} of ${edges.length} edges shown, weight at least ${digits(least)}.`;
+    const limit = least > 0 ? `, weight at least ${digits(least)}` : "";
+    const text = `${shown} of ${edges.length} edges shown${limit}.`;
     $("shown").textContent = text;
     $("least").setAttribute("aria-valuetext", text);
     describe();

@@ -45,7 +45,7 @@ def picture_file(inputs: Inputs, learned: Learned, args: Arguments) -> Write:
         )
         if chosen is not None and not chosen.numeric:
             _color_categories(axes, chosen)
-        figure.savefig(path, dpi=150)
+        figure.savefig(path, dpi=150, bbox_inches="tight")
 
     return write
 

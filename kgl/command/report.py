@@ -111,7 +111,7 @@ def _withheld(scores: Sequence[Score], task: Task) -> str:
     heads[2:2] = [name] if task.predicts else []
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
     body = "".join(_withheld_row(score) for score in scores)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<table class="errors"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def _withheld_row(score: Score) -> str:

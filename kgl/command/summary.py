@@ -6,7 +6,7 @@ import platform
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -102,8 +102,8 @@ def facts(
         found.append(("Nodes", _nodes(inputs, args)))
     found += [
         ("Model", f"{model._spec.name}{_hyperparameters(learned)}"),
-        ("Kernel over nodes", _kernel(task, "x", "no covariates of nodes were used")),
-        ("Kernel over rows", _kernel(task, "z", "no times were used")),
+        ("Kernel over nodes", _node_kernel(task, inputs)),
+        ("Kernel over rows", _time_kernel(task, inputs)),
         ("Density", _density(learned, args, m)),
         (
             "Certificate",
@@ -140,10 +140,23 @@ def _hyperparameters(learned: Learned) -> str:
     return "; " + ", ".join(f"{name} = {value:.4g}" for name, value in values.items())
 
 
-def _kernel(task: Task, side: str, without: str) -> str:
-    if side not in task.covariates:
-        return f"identity: {without}"
-    return str(getattr(task.estimator, f"kernel_{side}"))
+def _node_kernel(task: Task, inputs: Inputs) -> str:
+    if "x" not in task.covariates:
+        return "identity: no covariates of nodes were used"
+    kernel: Any = task.estimator.kernel_x  # type: ignore[attr-defined]
+    columns = [inputs.attribute(name) for name in inputs.covariates]
+    numbers = [one.name for one in columns if one.numeric]
+    texts = [one.name for one in columns if not one.numeric]
+    parts = [f"{getattr(kernel, 'kernel', kernel)} of {', '.join(numbers)}"] if numbers else []
+    if texts:
+        parts.append(f"1 for equal and {kernel.theta:g} for different {', '.join(texts)}")
+    return "; times ".join(parts)
+
+
+def _time_kernel(task: Task, inputs: Inputs) -> str:
+    if "z" not in task.covariates or inputs.times is None:
+        return "identity: no times were used"
+    return f"{task.estimator.kernel_z} of {inputs.times.name}"  # type: ignore[attr-defined]
 
 
 def _density(learned: Learned, args: Arguments, m: int) -> str:

@@ -57,6 +57,7 @@ DATA: dict[str, tuple[str | bytes, list[str]]] = {
         "date,a,b\n03/04/2024,1,2\n04/05/2024,2,1\n",
         ["line 2", "column 'date'", "month first", "2024-03-31"],
     ),
+    "one time": ("date,a,b\n2024-01-01,1,2\n2024-01-01,2,1\n", ["column 'date'", "--time"]),
     "time zones": (
         change(GOOD, 3, "2024-01-02T00:00:00+01:00,1,2,3"),
         ["line 3", "column 'date'", "time zone"],

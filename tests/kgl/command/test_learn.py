@@ -140,6 +140,16 @@ def test_semicolons_and_decimal_commas(folder):
     assert rows_of(folder / "i.csv", ";") == theirs
 
 
+def test_dates_may_repeat_and_need_no_order(folder):
+    header, *rows = rows_of(folder / "data.csv")
+    for k, row in enumerate(rows):
+        row[0] = f"2024-02-{28 - k // 3:02d}"
+    with (folder / "other.csv").open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([header, *rows])
+    run("other.csv", "--time", "date", "--edges", "e.csv", "--report", "g.html")
+    assert len(rows_of(folder / "e.csv")) > 1
+
+
 def test_tsv_utf16_and_a_byte_order_mark(folder):
     text = (folder / "data.csv").read_text(encoding="utf-8")
     (folder / "data.tsv").write_bytes(text.replace(",", "\t").encode("utf-16"))
@@ -156,6 +166,30 @@ def test_parquet(folder):
     frame = pandas.read_csv(folder / "data.csv", parse_dates=["date"], index_col="date")
     frame.to_parquet(folder / "data.parquet")
     run("data.parquet", "--time", "date", "--edges", "e.csv")
+    run("data.csv", "--time", "date", "--edges", "f.csv")
+    assert rows_of(folder / "e.csv") == rows_of(folder / "f.csv")
+
+
+def test_excel_without_its_reader(folder, monkeypatch, capsys):
+    pandas = pytest.importorskip("pandas")
+
+    def missing(*_: object, **__: object) -> None:
+        raise ImportError("Missing optional dependency 'openpyxl'.")
+
+    monkeypatch.setattr(pandas, "read_excel", missing)
+    (folder / "data.xlsx").write_bytes(b"PK")
+    assert main(["learn", "data.xlsx"]) == 2
+    assert "pip install openpyxl, or save the table as CSV" in capsys.readouterr().err
+
+
+def test_the_cells_of_excel(folder, monkeypatch):
+    """As pandas hands them over, without the package that reads the file."""
+    pandas = pytest.importorskip("pandas")
+    table = pandas.read_csv(folder / "data.csv", parse_dates=["date"])
+    cells = pandas.DataFrame([list(table.columns), *table.astype(object).to_numpy().tolist()])
+    monkeypatch.setattr(pandas, "read_excel", lambda *_, **__: cells)
+    (folder / "data.xlsx").write_bytes(b"PK")
+    run("data.xlsx", "--time", "date", "--edges", "e.csv")
     run("data.csv", "--time", "date", "--edges", "f.csv")
     assert rows_of(folder / "e.csv") == rows_of(folder / "f.csv")
 
@@ -257,7 +291,7 @@ def test_standard_input_from_a_shell(folder):
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == b""
-    assert b"the 5 heaviest edges" in done.stdout  # 0.3 of 15 pairs
+    assert b"the 4 heaviest edges" in done.stdout  # 0.3 of 15 pairs
 
 
 def test_help_and_version(capsys):
