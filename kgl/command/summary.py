@@ -143,7 +143,7 @@ def _hyperparameters(learned: Learned) -> str:
 def _node_kernel(task: Task, inputs: Inputs) -> str:
     if "x" not in task.covariates:
         return "identity: no covariates of nodes were used"
-    kernel: Any = task.estimator.kernel_x  # type: ignore[attr-defined]
+    kernel: Any = task.estimator.kernel_x
     columns = [inputs.attribute(name) for name in inputs.covariates]
     numbers = [one.name for one in columns if one.numeric]
     texts = [one.name for one in columns if not one.numeric]
@@ -156,7 +156,7 @@ def _node_kernel(task: Task, inputs: Inputs) -> str:
 def _time_kernel(task: Task, inputs: Inputs) -> str:
     if "z" not in task.covariates or inputs.times is None:
         return "identity: no times were used"
-    return f"{task.estimator.kernel_z} of {inputs.times.name}"  # type: ignore[attr-defined]
+    return f"{task.estimator.kernel_z} of {inputs.times.name}"
 
 
 def _density(learned: Learned, args: Arguments, m: int) -> str:
