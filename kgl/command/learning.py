@@ -62,6 +62,12 @@ class Task:
         """Whether the model fits signals and so fills in missing values."""
         return self.estimator._spec.fitted
 
+    def with_psi(self, psi: float) -> Task:
+        """Return the task with psi given, which saves the search for a density."""
+        from sklearn.base import clone
+
+        return Task(clone(self.estimator).set_params(psi=psi, density=None), self.covariates)
+
     def fit(self, Y: Array) -> tuple[GraphLearner, Array | None]:
         """Return the fitted estimator, and its signals in the units of ``Y`` if it has any."""
         from sklearn.base import clone

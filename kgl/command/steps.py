@@ -69,10 +69,14 @@ def run(args: Arguments) -> None:
     targets = check_outputs(args)
     inputs = read_inputs(args)
     task = make_task(inputs, args)
+    n, m = inputs.Y.shape
+    _progress(args, f"learning the graph of {m} nodes from {n} rows ...")
     learned = learn(task, inputs)
     scores: list[Score] = []
     if "report" in targets or not targets:
-        scores = predict_withheld(task, inputs, args.seed)
+        _progress(args, "predicting withheld values ...")
+        # predictions hardly depend on psi: that of the graph serves
+        scores = predict_withheld(task.with_psi(learned.model.psi_), inputs, args.seed)
     files: dict[Path, Write] = {}
     for option, path in targets.items():
         if option == "report":
@@ -86,13 +90,16 @@ def run(args: Arguments) -> None:
     if not args.quiet:
         for text in learned.warnings:
             print("note:", " ".join(text.split()), file=sys.stderr)
-        print(sentence(inputs, learned))
-        for line in score_lines(scores, task.estimator._spec.name) if not targets else ():
-            print(line)
-        for path in files:
-            print(f"wrote {path}")
+        lines = [] if targets else score_lines(scores, task.estimator._spec.name)
+        print(sentence(inputs, learned), *lines, *(f"wrote {path}" for path in files), sep="\n")
     if not targets:
         print("\n".join(heaviest(inputs, learned)))
+
+
+def _progress(args: Arguments, text: str) -> None:
+    """Tell someone who waits at a terminal what is going on."""
+    if not args.quiet and sys.stderr.isatty():
+        print(text, file=sys.stderr)
 
 
 def _writer(option: str, path: Path, inputs: Inputs, learned: Learned, args: Arguments) -> Write:

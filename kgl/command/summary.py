@@ -147,7 +147,9 @@ def _node_kernel(task: Task, inputs: Inputs) -> str:
     columns = [inputs.attribute(name) for name in inputs.covariates]
     numbers = [one.name for one in columns if one.numeric]
     texts = [one.name for one in columns if not one.numeric]
-    parts = [f"{getattr(kernel, 'kernel', kernel)} of {', '.join(numbers)}"] if numbers else []
+    parts = (
+        [f"{_show(getattr(kernel, 'kernel', kernel))} of {', '.join(numbers)}"] if numbers else []
+    )
     if texts:
         parts.append(f"1 for equal and {kernel.theta:g} for different {', '.join(texts)}")
     return "; times ".join(parts)
@@ -156,7 +158,12 @@ def _node_kernel(task: Task, inputs: Inputs) -> str:
 def _time_kernel(task: Task, inputs: Inputs) -> str:
     if "z" not in task.covariates or inputs.times is None:
         return "identity: no times were used"
-    return f"{task.estimator.kernel_z} of {inputs.times.name}"
+    return f"{_show(task.estimator.kernel_z)} of {inputs.times.name}"
+
+
+def _show(kernel: Any) -> str:
+    """Return a kernel without the parameters that were not given."""
+    return str(kernel).replace("gamma=None, ", "")
 
 
 def _density(learned: Learned, args: Arguments, m: int) -> str:
@@ -191,5 +198,5 @@ def withheld_note(scores: Sequence[Score], task: Task) -> str:
     worse = [s for s in scores if s.model is not None and s.model > min(s.mean, s.interpolation)]
     if worse:
         where = " and ".join(withheld_as(score) for score in worse)
-        text += f" A simple baseline predicts {where} better here: prefer it for filling gaps."
+        text += f" A simple baseline predicts {where} better here: prefer it for such gaps."
     return text
