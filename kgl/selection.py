@@ -206,7 +206,7 @@ def select_held_out(
     held_out = _folds(folds, values, n_folds, seed)
     report = reporter(progress, "fold")
     total = len(problems) * len(held_out)
-    found = []
+    found: list[Array] = []
     for problem in problems:
         done = len(found) * len(held_out)
         found.append(_fold_errors(problem, values, held_out, _counted(report, done, total)))

@@ -70,9 +70,15 @@ def wheel(tmp_path_factory):
 def test_the_wheel_holds_the_library_and_nothing_of_the_replication(wheel):
     names = [n for n in wheel.namelist() if ".dist-info/" not in n]
     expected = {p.relative_to(ROOT).as_posix() for p in (ROOT / "kgl").rglob("*.py")}
-    assert set(names) == expected | {"kgl/py.typed"}
+    page = {f"kgl/command/page.{suffix}" for suffix in ("css", "html", "js")}
+    assert set(names) == expected | {"kgl/py.typed"} | page
     for name in names:
         assert not re.search(r"^\s*(?:from|import) experiments", wheel.read(name).decode(), re.M)
+
+
+def test_the_wheel_installs_the_command(wheel):
+    (entries,) = (n for n in wheel.namelist() if n.endswith(".dist-info/entry_points.txt"))
+    assert "kgl = kgl.command:main" in wheel.read(entries).decode()
 
 
 def test_the_library_needs_four_packages(wheel):

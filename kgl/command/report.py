@@ -1,0 +1,123 @@
+"""The report page: one HTML file that works offline and asks for nothing."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from kgl.command.inputs import Attribute, Inputs
+from kgl.command.layout import place_nodes
+from kgl.command.learning import Learned, Task
+from kgl.command.palette import CIVIDIS, OKABE_ITO, OTHER, categories
+from kgl.command.summary import facts, file_name, sentence, withheld_as, withheld_note
+from kgl.command.withheld import Score
+
+if TYPE_CHECKING:
+    from kgl.command.arguments import Arguments
+
+__all__ = ["make_page"]
+
+
+def make_page(
+    inputs: Inputs,
+    learned: Learned,
+    task: Task,
+    args: Arguments,
+    scores: Sequence[Score],
+    seconds: float,
+) -> str:
+    """Return the page as text."""
+    style, script = _asset("page.css"), _asset("page.js")
+    title = f"Graph of {file_name(args.data)}"
+    done = facts(inputs, learned, args, seconds)
+    parts = {
+        # hashes rather than 'unsafe-inline': a name that slipped through could still not run
+        "policy": "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
+        f"style-src '{_digest(style)}'; script-src '{_digest(script)}'",
+        "title": escape(title),
+        "sentence": escape(sentence(inputs, learned)),
+        "style": style,
+        "script": script,
+        "data": _as_json(_content(inputs, learned, args)),
+        "withheld": _withheld(scores, task),
+        "note": escape(withheld_note(scores, task)),
+        "facts": "".join(f"<dt>{escape(a)}</dt><dd>{escape(b)}</dd>" for a, b in done),
+    }
+    # one pass, so that nothing that was put in is replaced again
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _asset("page.html"))
+
+
+def _asset(name: str) -> str:
+    return files("kgl.command").joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return "sha256-" + base64.b64encode(digest).decode("ascii")
+
+
+def _as_json(content: Any) -> str:
+    """Return JSON that cannot end the element that it is in."""
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _content(inputs: Inputs, learned: Learned, args: Arguments) -> dict[str, Any]:
+    """Return what the script draws."""
+    places = place_nodes(inputs, learned, args.seed)
+    degrees = learned.weights.sum(axis=1)
+    strength = Attribute("degree (sum of weights)", [round(d, 6) for d in degrees.tolist()], True)
+    return {
+        "names": inputs.names,
+        "places": [[float(f"{value:.6g}") for value in pair] for pair in places.tolist()],
+        "map": None if inputs.positions is None else list(inputs.positions.names),
+        "edges": [[i, j, float(f"{weight:.6g}")] for i, j, weight in learned.edges],
+        "columns": [_column(one) for one in (*inputs.attributes, strength)],
+        "color": _color(inputs, args),
+        "sequential": CIVIDIS,
+        "categorical": OKABE_ITO,
+        "other": OTHER,
+    }
+
+
+def _column(one: Attribute) -> dict[str, Any]:
+    column: dict[str, Any] = {"name": one.name, "values": one.values, "numeric": one.numeric}
+    if not one.numeric:
+        column["categories"] = categories(one.values)
+    return column
+
+
+def _color(inputs: Inputs, args: Arguments) -> int:
+    """Return the column that colors the nodes at first: the one asked for, or the most telling."""
+    names = [one.name for one in inputs.attributes]
+    if args.color is not None:
+        return names.index(args.color)
+    drawn = () if inputs.positions is None else inputs.positions.names
+    return next((k for k, name in enumerate(names) if name not in drawn), len(names))
+
+
+def _withheld(scores: Sequence[Score], task: Task) -> str:
+    """Return the table of errors; the least of each row is marked."""
+    if not scores:
+        return ""
+    name = task.estimator._spec.name
+    heads = ["Withheld", "Values", "Mean", "Linear interpolation"]
+    heads[2:2] = [name] if task.predicts else []
+    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+    body = "".join(_withheld_row(score) for score in scores)
+    return f'<table class="errors"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _withheld_row(score: Score) -> str:
+    errors = [e for e in (score.model, score.mean, score.interpolation) if e is not None]
+    shown = [f"{error:.2f}" for error in errors]
+    shown = [f"<strong>{one}</strong>" if one == min(shown, key=float) else one for one in shown]
+    cells = "".join(f"<td>{one}</td>" for one in shown)
+    pattern = withheld_as(score)
+    return f'<tr><th scope="row">{escape(pattern)}</th><td>{score.n_withheld}</td>{cells}</tr>'
