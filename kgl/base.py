@@ -74,7 +74,7 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
     solver: str = "newton"
     backend: str | None = None
     tol: float = 1e-4
-    max_iter: int = 100
+    max_iter: int = 500
     init: Any = None
 
     _spec: ClassVar[ModelSpec]

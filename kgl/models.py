@@ -92,7 +92,7 @@ class GL2Step(GraphLearner):
     ((50, 10), True)
     """
 
-    rho: float = 1e-1
+    rho: float = 3e-2
 
     _spec: ClassVar[ModelSpec] = MODELS["GL-2step"]
 
@@ -118,7 +118,7 @@ class KGLN(GraphLearner):
     """
 
     lam: float = 1e-3
-    rho: float = 1e-1
+    rho: float = 3e-2
     kernel_x: Any = DEFAULT_KERNEL
 
     _spec: ClassVar[ModelSpec] = MODELS["KGL-N"]
@@ -147,7 +147,7 @@ class KGLO(GraphLearner):
     """
 
     lam: float = 1e-3
-    rho: float = 1e-1
+    rho: float = 3e-2
     kernel_z: Any = DEFAULT_KERNEL
 
     _spec: ClassVar[ModelSpec] = MODELS["KGL-O"]
@@ -177,7 +177,7 @@ class KGL(GraphLearner):
     """
 
     lam: float = 1e-3
-    rho: float = 1e-1
+    rho: float = 3e-2
     kernel_x: Any = DEFAULT_KERNEL
     kernel_z: Any = DEFAULT_KERNEL
 

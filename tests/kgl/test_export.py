@@ -155,3 +155,49 @@ def test_pictures_need_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r"plotting needs matplotlib: pip install .*\[plot\]"):
         fit.plot()
+
+
+def test_positions_are_a_table_or_a_dict_too(tmp_path) -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    fit = GL(density=0.4).fit(frame())
+    places = pd.DataFrame({"east": range(5), "north": [3, 1, 4, 1, 5]}, index=NAMES)
+    try:
+        drawn = [
+            fit.plot(positions=positions).collections[1].get_offsets()
+            for positions in (
+                places.to_numpy(),
+                places.iloc[::-1],
+                {name: tuple(row) for name, row in places.iterrows()},
+            )
+        ]
+        assert all(np.array_equal(drawn[0], other) for other in drawn)
+        with pytest.raises(ValueError, match="no entry for node 'oslo'"):
+            fit.plot(positions={"rome": (0, 0)})
+        with pytest.raises(ValueError, match=r"shape \(5, 3\) but there are 5 nodes"):
+            fit.plot(positions=np.zeros((5, 3)))
+        dollars = GL(density=0.4).fit(frame().rename(columns={"rome": "$a$", "oslo": "$b"}))
+        dollars.plot().figure.savefig(tmp_path / "names.png")
+    finally:
+        plt.close("all")
+
+
+def test_attributes_of_nodes_go_into_files(tmp_path) -> None:
+    fit = GL(density=0.4).fit(frame())
+    table = pd.DataFrame({"height": np.arange(5), "kind": list("aabbb")}, index=NAMES)
+    graph = fit.to_networkx(attributes=table.iloc[::-1])
+    assert graph.nodes["oslo"] == {"height": 1, "kind": "a"}
+    nx.write_graphml(graph, tmp_path / "graph.graphml")
+    nx.write_gexf(graph, tmp_path / "graph.gexf")
+    assert nx.read_graphml(tmp_path / "graph.graphml").nodes["lima"]["height"] == 4
+    with pytest.raises(ValueError, match=r"attributes has 3 row\(s\)"):
+        fit.to_networkx(attributes=table.iloc[:3].reset_index(drop=True))
+
+
+def test_the_summary_counts_edges_and_names_isolated_nodes(fit: GraphLearner) -> None:
+    text = fit.summary()
+    edges = np.count_nonzero(np.triu(fit.weights_, 1))
+    assert f"5 nodes, {edges} edges" in text
+    assert "1 isolated: lima" in text
+    assert "0.0% of the entries missing" in text
+    gappy = frame().mask(np.eye(20, 5, dtype=bool))
+    assert "5.0% of the entries missing" in GL(density=0.4).fit(gappy).summary()

@@ -52,7 +52,7 @@ def test_it_stands_in_a_pipeline_and_keeps_names() -> None:
 def test_the_score_is_one_minus_the_error_relative_to_means() -> None:
     alike = np.random.default_rng(0).normal(size=(50, 1)) * np.ones(12)
     noise = np.random.default_rng(0).normal(size=(50, 12))
-    assert kgl.KGLImputer().score(alike + 0.1 * noise) > 0.8
+    assert kgl.KGLImputer().score(alike + 0.1 * noise) > 0.7
     assert kgl.KGLImputer().score(noise) < 0.2
 
 
