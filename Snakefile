@@ -83,6 +83,7 @@ rule all:
         f"{OUT}/claims/{NAME}.csv" if CLAIMS else [],
         list(PUBLISHED),
         list(REPORT.values()),
+        "docs/when-it-pays.md" if "figures/pays.parquet" in PUBLISHED else [],
         # Intermediate files too: a corrupt one that was removed is made again, instead of a run
         # that reports success without it.
         expand(f"{OUT}/data/{{group}}.npz", group=PLAN.groups),
@@ -139,8 +140,7 @@ rule score:
     benchmark:
         f"{OUT}/benchmarks/score/{{study}}.tsv"
     wildcard_constraints:
-        study="|".join(name for name in PLAN.studies if name not in {**DESIGNS, **PAYS})
-        or "none",
+        study="|".join(name for name in PLAN.studies if name not in {**DESIGNS, **PAYS}) or "none",
     params:
         cells=lambda w: [(cell.dataset, cell.labels) for cell in CELLS[w.study]],
         score=lambda w: PLAN.studies[w.study].score,

@@ -8,7 +8,7 @@ from typing import Any
 from experiments.claims.specifications import FACTS, STUDIES
 from experiments.inference.design import load_design, parts
 from experiments.io import digest
-from experiments.pays.measure import parts as pays_parts
+from experiments.pays.design import parts as pays_parts
 from experiments.plan import Plan
 from experiments.registry import model
 

@@ -14,8 +14,8 @@ from experiments.lookup import ConfigError, conf_dir, suggest
 
 __all__ = ["STUDY_KINDS", "check", "kind_of", "leaves"]
 
-#: What a file of conf/study can be: a figure, several of them, a figure of the tables of others, the
-#: study of unstated settings, or the one of real tables.
+#: What a file of conf/study can be: a figure, several of them, a figure of the tables of others,
+#: the study of unstated settings, or the one of real tables.
 STUDY_KINDS = ("study", "collection", "comparison", "inference", "pays")
 
 

@@ -79,7 +79,8 @@ class Table:
 def _package(name: str) -> Path:
     """Return the directory of an installed package, without importing it."""
     spec = find_spec(name)
-    assert spec is not None and spec.submodule_search_locations
+    assert spec is not None
+    assert spec.submodule_search_locations
     return Path(spec.submodule_search_locations[0])
 
 

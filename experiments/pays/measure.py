@@ -10,39 +10,31 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from experiments.pays.datasets import Table, load
+from experiments.lookup import ConfigError, suggest
+from experiments.pays.datasets import DATASETS, Table, load, require
+from experiments.pays.design import NEW_NODES
 from experiments.pays.gaps import hide
 from experiments.pays.methods import METHODS
-from experiments.pays.nodes import NEW_NODES, PREDICTORS, left_out
+from experiments.pays.nodes import PREDICTORS, left_out
 from kgl._types import Array, Mask
 
-__all__ = ["attempt", "measure", "parts"]
+__all__ = ["attempt", "check", "measure"]
 
 
-def parts(design: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the jobs of a study by name: tables with patterns and rates, and new nodes.
-
-    Examples
-    --------
-    >>> list(parts({"datasets": ["wine"], "patterns": ["random"], "rates": [0.1, 0.3],
-    ...             "new_nodes": ["digits"]}))
-    ['wine-random-0.1', 'wine-random-0.3', 'digits-new_nodes']
-    """
-    found = {
-        f"{name}-{pattern}-{rate:g}": {"dataset": name, "pattern": pattern, "rate": rate}
-        for name in design["datasets"]
-        for pattern in design["patterns"]
-        for rate in design["rates"]
-    }
-    return found | {
-        f"{name}-{NEW_NODES}": {"dataset": name, "pattern": NEW_NODES, "rate": 0.0}
-        for name in design["new_nodes"]
-    }
+def check(design: Mapping[str, Any]) -> None:
+    """Refuse names that lead nowhere, and tables whose packages are not installed."""
+    tables = [*design["datasets"], *design["new_nodes"]]
+    for kind, names, known in (("table", tables, DATASETS), ("method", design["methods"], METHODS)):
+        for name in names:
+            if name not in known:
+                raise ConfigError(f"study.pays: no {kind} {name!r}; {suggest(name, list(known))}")
+    require(*tables)
 
 
 def attempt(method: Callable[[], Array], values: Array, hidden: Mask) -> dict[str, Any]:
@@ -78,7 +70,8 @@ def measure(
     run = _new_nodes if part["pattern"] == NEW_NODES else _gaps
     rows = run(table, part, design, report)
     n, m = table.Y.shape
-    known = {"dataset": table.name, "n": n, "m": m, "x": table.x is not None}
+    known = {"dataset": table.name, "about": table.about, "source": table.source}
+    known |= {"n": n, "m": m, "x": table.x is not None}
     known |= {"z": table.z is not None, "pattern": part["pattern"], "rate": part["rate"]}
     return pd.DataFrame([{**known, **row} for row in rows])
 
@@ -95,7 +88,7 @@ def _gaps(
             method = METHODS[name]
             if method.needs_z and table.z is None:
                 continue
-            found = attempt(lambda m=method: m.fill(given, table.x, table.z), values, hidden)
+            found = attempt(partial(method.fill, given, table.x, table.z), values, hidden)
             rows.append({"method": name, "seed": seed, **found})
             report(_line(rows[-1]))
     return rows
@@ -111,11 +104,8 @@ def _new_nodes(
         values = table.Y[[node]].to_numpy()
         others, x = table.Y.drop(columns=node), table.x.drop(index=node)
         for name, predict in PREDICTORS.items():
-            found = attempt(
-                lambda p=predict: p(others, x, table.z, table.x.loc[[node]]),
-                values,
-                np.isfinite(values),
-            )
+            call = partial(predict, others, x, table.z, table.x.loc[[node]])
+            found = attempt(call, values, np.isfinite(values))
             rows.append({"method": name, "seed": seed, **found})
             report(_line(rows[-1]))
     return rows

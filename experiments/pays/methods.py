@@ -8,7 +8,6 @@ standardised ones, see :func:`standardised`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -195,14 +194,14 @@ def _kgl_tuned(**options: Any) -> Fill:
 #: All methods by name, baselines first.
 METHODS = {
     "mean": Method("column mean", column_mean),
-    "interpolate": Method("linear interpolation", interpolate),
-    "knn": Method("nearest rows (KNNImputer)", knn),
-    "iterative": Method("regressions (IterativeImputer)", iterative),
-    "gp": Method("Gaussian process per node", gaussian_process, needs_z=True),
-    "low_rank": Method("low rank (softImpute)", low_rank),
-    "kgl": Method("KGL, defaults", _kgl(), ours=True),
-    "kgl_no_graph": Method("KGL, defaults, no graph", _kgl(rho=NO_GRAPH), ours=True),
-    "kgl_tuned": Method("KGL, tuned", _kgl_tuned(), ours=True),
-    "kgl_tuned_no_graph": Method("KGL, tuned, no graph", _kgl_tuned(rho=[NO_GRAPH]), ours=True),
+    "interpolate": Method("interpolation", interpolate),
+    "knn": Method("KNNImputer", knn),
+    "iterative": Method("IterativeImputer", iterative),
+    "gp": Method("GP per node", gaussian_process, needs_z=True),
+    "low_rank": Method("softImpute", low_rank),
+    "kgl": Method("KGL", _kgl(), ours=True),
+    "kgl_no_graph": Method("KGL, no graph", _kgl(rho=NO_GRAPH), ours=True),
+    "kgl_tuned": Method("KGL tuned", _kgl_tuned(), ours=True),
+    "kgl_tuned_no_graph": Method("KGL tuned, no graph", _kgl_tuned(rho=[NO_GRAPH]), ours=True),
 }
 BASELINES = tuple(name for name, method in METHODS.items() if not method.ours)

@@ -14,10 +14,8 @@ from experiments.pays.methods import numbers
 from kgl._types import Array
 from kgl.seeding import stream
 
-__all__ = ["NEAREST", "NEW_NODES", "PREDICTORS", "REFERENCE", "left_out"]
+__all__ = ["NEAREST", "PREDICTORS", "REFERENCE", "left_out"]
 
-#: In the place of a pattern of gaps.
-NEW_NODES = "new_nodes"
 #: How many of the nearest nodes are averaged.
 NEAREST = 3
 
@@ -49,9 +47,7 @@ def row_centred(predict: Predict) -> Predict:
     A node that was never observed has neither a mean nor a scale of its own.
     """
 
-    def wrapped(
-        Y: pd.DataFrame, x: pd.DataFrame, z: pd.Series | None, new: pd.DataFrame
-    ) -> Array:
+    def wrapped(Y: pd.DataFrame, x: pd.DataFrame, z: pd.Series | None, new: pd.DataFrame) -> Array:
         centre = Y.mean(axis=1)
         deviations = Y.sub(centre, axis=0)
         scale = float(np.sqrt(np.nanmean(deviations.to_numpy() ** 2))) or 1.0
@@ -61,9 +57,7 @@ def row_centred(predict: Predict) -> Predict:
 
 
 @row_centred
-def kgl_default(
-    Y: pd.DataFrame, x: pd.DataFrame, z: pd.Series | None, new: pd.DataFrame
-) -> Array:
+def kgl_default(Y: pd.DataFrame, x: pd.DataFrame, z: pd.Series | None, new: pd.DataFrame) -> Array:
     return kgl.KGL().fit(Y, x=x, z=numbers(z)).predict(x=new)
 
 

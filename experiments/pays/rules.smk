@@ -1,11 +1,13 @@
 # The study of real tables: measure -> gather, then the figure as for any study, and its text.
-from experiments.pays.datasets import require
-from experiments.pays.measure import parts as pays_parts
+from experiments.pays.design import parts as pays_parts
 
 MEASURED = {study: pays_parts(design) for study, design in PAYS.items()}
-# before any work starts: which packages with data are absent
-for design in PAYS.values():
-    require(*design["datasets"], *design["new_nodes"])
+if PAYS:
+    from experiments.pays.measure import check
+
+    # before any work starts: names that lead nowhere, and packages that are absent
+    for design in PAYS.values():
+        check(design)
 
 
 rule measure:

@@ -6,8 +6,9 @@ from typing import Any
 
 import pandas as pd
 
+from experiments.pays.design import NEW_NODES
 from experiments.pays.methods import BASELINES, METHODS
-from experiments.pays.nodes import NEW_NODES, REFERENCE
+from experiments.pays.nodes import REFERENCE
 
 __all__ = ["LABELS", "PATTERN_LABELS", "SETTING", "relative"]
 
@@ -18,10 +19,12 @@ PATTERN_LABELS = {
     "blocks": "gaps in runs of rows",
     NEW_NODES: "nodes never observed",
 }
+#: Of all methods in the order of the figure: baselines first.
 LABELS = {
-    **{name: method.label for name, method in METHODS.items()},
+    **{name: METHODS[name].label for name in BASELINES},
     "row_mean": "mean of all nodes",
-    "nearest": "mean of the three nearest",
+    "nearest": "three nearest nodes",
+    **{name: method.label for name, method in METHODS.items() if method.ours},
 }
 
 
