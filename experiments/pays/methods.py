@@ -16,9 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-import kgl
 from kgl._types import Array
+from kgl.models import KGL
 from kgl.seeding import stream
+from kgl.selection import select_held_out
 
 __all__ = ["BASELINES", "METHODS", "Method", "numbers", "soft_impute", "standardised"]
 
@@ -176,7 +177,7 @@ def low_rank(Y: pd.DataFrame, x: Any, z: Any) -> Array:
 def _kgl(**options: Any) -> Fill:
     @standardised
     def fill(Y: pd.DataFrame, x: pd.DataFrame | None, z: pd.Series | None) -> Array:
-        model = kgl.KGL(**options).fit(Y, x=x, z=numbers(z))
+        model = KGL(**options).fit(Y, x=x, z=numbers(z))
         return np.asarray(model.impute(Y), dtype=float)
 
     return fill
@@ -185,7 +186,7 @@ def _kgl(**options: Any) -> Fill:
 def _kgl_tuned(**options: Any) -> Fill:
     @standardised
     def fill(Y: pd.DataFrame, x: pd.DataFrame | None, z: pd.Series | None) -> Array:
-        found = kgl.select_held_out(kgl.KGL, Y, x=x, z=numbers(z), **options)
+        found = select_held_out(KGL, Y, x=x, z=numbers(z), **options)
         return np.asarray(found.estimator.impute(Y), dtype=float)
 
     return fill

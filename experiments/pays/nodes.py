@@ -8,11 +8,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-import kgl
 from experiments.pays.datasets import Table
 from experiments.pays.methods import numbers
 from kgl._types import Array
+from kgl.models import KGL
 from kgl.seeding import stream
+from kgl.selection import select_held_out
 
 __all__ = ["NEAREST", "PREDICTORS", "REFERENCE", "left_out"]
 
@@ -58,12 +59,12 @@ def row_centred(predict: Predict) -> Predict:
 
 @row_centred
 def kgl_default(Y: pd.DataFrame, x: pd.DataFrame, z: pd.Series | None, new: pd.DataFrame) -> Array:
-    return kgl.KGL().fit(Y, x=x, z=numbers(z)).predict(x=new)
+    return KGL().fit(Y, x=x, z=numbers(z)).predict(x=new)
 
 
 @row_centred
 def kgl_tuned(Y: pd.DataFrame, x: pd.DataFrame, z: pd.Series | None, new: pd.DataFrame) -> Array:
-    found = kgl.select_held_out(kgl.KGL, Y, x=x, z=numbers(z))
+    found = select_held_out(KGL, Y, x=x, z=numbers(z))
     return found.estimator.predict(x=new)
 
 

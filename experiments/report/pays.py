@@ -89,11 +89,11 @@ class Results:
         ]
         paying = own["relative"] < 1 - MARGIN
         chosen = own[paying if better else ~paying]
-        chosen = chosen.sort_values("relative", ascending=better, kind="stable")
+        rows: Any = chosen.sort_values("relative", ascending=better, kind="stable").itertuples()
         return [
             f"{row.dataset}, {PATTERN_LABELS[row.pattern]}, {100 * row.rate:.0f} % "
             f"({row.relative:.2f}; best baseline: {LABELS[row.best_baseline]})"
-            for row in chosen.itertuples()
+            for row in rows
         ]
 
     def by_side(self, method: str) -> list[tuple[str, str, str]]:

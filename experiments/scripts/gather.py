@@ -8,7 +8,7 @@ with logged(snakemake.log[0]) as report:
     table = pd.concat([load_table(path)[0] for path in snakemake.input], ignore_index=True)
     failed = table[table["error"] != ""]
     report(f"{len(table)} runs, {len(failed)} of them failed")
-    for row in failed.itertuples():
-        report(f"{row.dataset} {row.pattern} {row.rate:g} {row.method} {row.seed}: {row.error}")
+    for row in failed.to_dict("records"):
+        report("{dataset} {pattern} {rate:g} {method} {seed}: {error}".format(**row))
     settings = {"design": dict(snakemake.params.design), "study": snakemake.wildcards.study}
     save_table(snakemake.output[0], table, settings)
