@@ -70,7 +70,7 @@ def measure(
     run = _new_nodes if part["pattern"] == NEW_NODES else _gaps
     rows = run(table, part, design, report)
     n, m = table.Y.shape
-    known = {"dataset": table.name, "about": table.about, "source": table.source}
+    known: dict[str, Any] = {"dataset": table.name, "about": table.about, "source": table.source}
     known |= {"n": n, "m": m, "x": table.x is not None}
     known |= {"z": table.z is not None, "pattern": part["pattern"], "rate": part["rate"]}
     return pd.DataFrame([{**known, **row} for row in rows])

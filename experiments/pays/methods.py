@@ -146,7 +146,7 @@ def soft_impute(Y: Array, penalty: float, start: Array, tol: float = 1e-4) -> Ar
         new = (U * np.maximum(values - penalty, 0.0)) @ V
         change = np.linalg.norm(new - fitted)
         fitted = new
-        if change <= tol * max(np.linalg.norm(fitted), 1e-12):
+        if change <= tol * max(float(np.linalg.norm(fitted)), 1e-12):
             break
     return np.asarray(fitted)
 
