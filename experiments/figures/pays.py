@@ -64,7 +64,7 @@ def _panel(ax: Axes, part: pd.DataFrame) -> None:
         for side, (color, marker, _) in _SIDES.items():
             chosen = ((own["x"] == side[0]) & (own["z"] == side[1])).to_numpy()
             ax.plot(own["relative"][chosen], places[chosen], marker, color=color, markersize=2.4,
-                    alpha=0.75, markeredgewidth=0, clip_on=False)  # fmt: skip
+                    alpha=0.75, markeredgewidth=0)  # fmt: skip
         middle = own["relative"].median()
         ax.plot([middle, middle], [y - 0.38, y + 0.38], color="black", linewidth=1.4, zorder=3)
         if failures := int(own["failures"].sum()):
