@@ -66,7 +66,7 @@ def _panel(ax: Axes, part: pd.DataFrame) -> None:
             ax.plot(own["relative"][chosen], places[chosen], marker, color=color, markersize=2.4,
                     alpha=0.75, markeredgewidth=0)  # fmt: skip
         middle = own["relative"].median()
-        ax.plot([middle, middle], [y - 0.38, y + 0.38], color="black", linewidth=1.4, zorder=3)
+        ax.plot([middle, middle], [y - 0.38, y + 0.38], color="black", linewidth=1.4, zorder=1.5)
         if failures := int(own["failures"].sum()):
             runs = int(own["runs"].sum())
             ax.annotate(
