@@ -40,8 +40,9 @@ class PackageMissingError(ImportError):
 def require(*names: str) -> None:
     """Refuse tables whose packages are not installed, with one command for all of them."""
     needed = {package for name in names for package in PACKAGES.get(name, ())}
-    if absent := sorted(package for package in needed if find_spec(package) is None):
-        tables = [name for name in dict.fromkeys(names) if set(PACKAGES.get(name, ())) & set(absent)]
+    absent = sorted(package for package in needed if find_spec(package) is None)
+    tables = [name for name in dict.fromkeys(names) if {*PACKAGES.get(name, ())} & {*absent}]
+    if tables:
         raise PackageMissingError(
             f"the tables {', '.join(tables)} come with packages that are not installed: "
             f"python -m pip install {' '.join(absent)}"
