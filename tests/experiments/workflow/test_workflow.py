@@ -77,7 +77,7 @@ def pending(checkout):
     """
     found = defaultdict(set)
     for job in checkout.pending(SMOKE):
-        short = job.rule in ("score", "figure", "facts", "infer")
+        short = job.rule in ("score", "figure", "facts", "infer", "gather")
         found[job.rule] |= {Path(path).stem if short else path for path in job.outputs}
     tables = found.get("score", set()) | found.get("facts", set())
     judged = {Path(path).stem for path in CLAIM_TABLES.values()}
