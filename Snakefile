@@ -33,6 +33,7 @@ OUT = PLAN.directory
 NAME = f"{PLAN.name}{PLAN.suffix}"
 CELLS = {name: study.cells for name, study in PLAN.studies.items()}
 DESIGNS = publish.designs(PLAN)
+PAYS = publish.pays_designs(PLAN)
 CLAIMS = publish.claim_tables(PLAN)
 PUBLISHED = publish.published(PLAN)
 REPORT = publish.report_files(PLAN)
@@ -82,6 +83,7 @@ rule all:
         f"{OUT}/claims/{NAME}.csv" if CLAIMS else [],
         list(PUBLISHED),
         list(REPORT.values()),
+        "docs/when-it-pays.md" if "figures/pays.parquet" in PUBLISHED else [],
         # Intermediate files too: a corrupt one that was removed is made again, instead of a run
         # that reports success without it.
         expand(f"{OUT}/data/{{group}}.npz", group=PLAN.groups),
@@ -89,6 +91,7 @@ rule all:
         expand(f"{OUT}/tables/{{table}}.parquet", table=CELLS),
         list(CLAIMS.values()),
         [path for study in DESIGNS for path in publish.simulated_parts(PLAN, study)],
+        [path for study in PAYS for path in publish.measured_parts(PLAN, study)],
 
 
 # All levels of one kind of data in one job: drawing them takes less than the start of a process.
@@ -137,7 +140,7 @@ rule score:
     benchmark:
         f"{OUT}/benchmarks/score/{{study}}.tsv"
     wildcard_constraints:
-        study="|".join(name for name in PLAN.studies if name not in DESIGNS) or "none",
+        study="|".join(name for name in PLAN.studies if name not in {**DESIGNS, **PAYS}) or "none",
     params:
         cells=lambda w: [(cell.dataset, cell.labels) for cell in CELLS[w.study]],
         score=lambda w: PLAN.studies[w.study].score,
@@ -147,6 +150,7 @@ rule score:
 
 
 include: "experiments/inference/rules.smk"
+include: "experiments/pays/rules.smk"
 
 
 rule figure:

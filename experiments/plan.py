@@ -158,6 +158,8 @@ def make_plan(
             f"override {given[0]!r}: study {study} has a registered design, which overrides do not "
             "change; copy conf/inference/registered.yaml and name the copy in a study"
         )
+    if kind_of(top) == "pays":
+        _refuse_others(study, given)
     directory = _directory(study, top, given, run, protocol)
     made = [_read(name, extra, given, source, under) for name, under in names]
     if source is not None and not any("files" in c.data["data"] for s in made for c in s.cells):
@@ -296,8 +298,9 @@ def _read(
     kind = kind_of(option("study", name))
     if protocol and kind != "study":
         raise ConfigError(_no_protocol(name, protocol))
-    if kind in ("inference", "comparison"):
-        return Study(name, compose([f"study={name}"]).values()["study"], (), {})
+    if kind in ("inference", "comparison", "pays"):
+        own = [text for text in given if override_key(text).startswith("study.pays.")]
+        return Study(name, compose([f"study={name}", *own]).values()["study"], (), {})
     study = read_study(name, extra, given, source, protocol)
     if protocol and any("files" in cell.data["data"] for cell in study.cells):
         raise ConfigError(_no_protocol(name, protocol))  # real data are not drawn by a protocol
@@ -305,6 +308,16 @@ def _read(
 
 
 # -- what cannot be meant -----------------------------------------------------------------------
+
+
+def _refuse_others(study: str, given: Sequence[str]) -> None:
+    """Refuse overrides that the study of real tables has no use for."""
+    for text in given:
+        if not override_key(text).startswith("study.pays."):
+            raise ConfigError(
+                f"override {text!r}: study {study} has no such setting; its own are those of "
+                f"study.pays, as in 'overrides=[\"study.pays.datasets=[sea]\"]'"
+            )
 
 
 def _refuse_clashes(studies: Mapping[str, Study]) -> None:

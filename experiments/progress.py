@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TextIO
 
 from experiments.plan import Plan
-from experiments.publish import scored, simulated_parts
+from experiments.publish import measured_parts, scored, simulated_parts
 
 __all__ = ["Progress", "calm", "duration", "watch"]
 
-#: Expected cost of a job of simulations, in the seconds of the costs of cells.
-SIMULATION = 20.0
+#: Expected cost of a job of simulations, or of imputations, in the seconds of the costs of cells.
+SIMULATION, IMPUTATION = 20.0, 60.0
 
 
 def duration(seconds: float) -> str:
@@ -58,6 +58,8 @@ class Progress:
         }
         simulated = [path for name in plan.studies for path in simulated_parts(plan, name)]
         self.costs |= {root / path: SIMULATION for path in simulated}
+        measured = [path for name in plan.studies for path in measured_parts(plan, name)]
+        self.costs |= {root / path: IMPUTATION for path in measured}
         self.studies = {name: [root / path for path in scored(plan, name)] for name in plan.studies}
         self.clock, self.begin = clock, clock()
         self.stale = {root / path for path in stale}

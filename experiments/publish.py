@@ -8,16 +8,20 @@ from typing import Any
 from experiments.claims.specifications import FACTS, STUDIES
 from experiments.inference.design import load_design, parts
 from experiments.io import digest
+from experiments.pays.design import parts as pays_parts
 from experiments.plan import Plan
 from experiments.registry import model
 
 __all__ = [
     "EXAMPLE", "arrays", "benchmarks", "captions", "claim_tables", "designs", "drawn", "looks",
-    "published", "record", "report_files", "scored", "simulated", "simulated_parts",
+    "measured_parts", "pays_designs", "published", "record", "report_files", "scored", "simulated",
+    "simulated_parts",
 ]  # fmt: skip
 
 #: The picture of the README's example.
 EXAMPLE = "readme_stations.png"
+#: Studies that are no part of the paper's run, but are published too.
+APART = ("inference", "pays")
 #: What is written about a run as a whole, and in which format.
 RECORDS = {"provenance": "json", "captions": "json", "run": "json", "jobs": "csv",
            "facts": "csv", "claims": "csv"}  # fmt: skip
@@ -53,13 +57,26 @@ def simulated_parts(plan: Plan, study: str) -> list[str]:
     return [f"{plan.directory}/inference/{study}/simulated/{name}.npz" for name in names]
 
 
+def pays_designs(plan: Plan) -> dict[str, dict[str, Any]]:
+    """Return the designs of the studies of real tables, by study."""
+    found = {name: study.config.get("pays") for name, study in plan.studies.items()}
+    return {name: design for name, design in found.items() if design}
+
+
+def measured_parts(plan: Plan, study: str) -> list[str]:
+    """Return the files of the jobs of a study of real tables."""
+    design = plan.studies[study].config.get("pays")
+    names = pays_parts(design) if design else {}
+    return [f"{plan.directory}/pays/{study}/{name}.parquet" for name in names]
+
+
 def scored(plan: Plan, study: str) -> list[str]:
-    """Return the files that the table of a study is made from: fits, simulations, or tables."""
+    """Return the files that the table of a study is made from: fits, jobs of it, or tables."""
     found = [f"fits/{cell.dataset}.npz" for cell in plan.studies[study].cells]
     compared = plan.studies[study].config.get("tables", ())
     found += [f"tables/{n}.parquet" for n, s in plan.studies.items() if s.option in compared]
     found = [f"{plan.directory}/{name}" for name in dict.fromkeys(found)]
-    return found + simulated_parts(plan, study)
+    return found + simulated_parts(plan, study) + measured_parts(plan, study)
 
 
 def arrays(plan: Plan, study: str, kind: str) -> list[str]:
@@ -85,13 +102,13 @@ def looks(plan: Plan, study: str) -> dict[str, Any]:
 
 def _gallery(plan: Plan) -> str:
     """Return where pictures and tables are shown: ``figures/`` for a run as it is committed."""
-    tracked = plan.name == plan.run and plan.run in ("paper", "inference")
+    tracked = plan.name == plan.run and plan.run in ("paper", *APART)
     return "figures" if tracked else f"{plan.directory}/gallery"
 
 
 def published(plan: Plan) -> dict[str, str]:
     """Return the files of the gallery, from where; a single study, or overrides, have none."""
-    if plan.overrides or not (plan.collection or plan.name == "inference"):
+    if plan.overrides or not (plan.collection or plan.name in APART):
         return {}
     out = plan.directory
     files = {f"{n}.{kind}": f"{out}/figures/{n}.{kind}" for n in plan.studies
@@ -150,6 +167,11 @@ def benchmarks(plan: Plan) -> dict[str, list[str]]:
         f"{root}/simulate/{study}/{part}.tsv"
         for study, design in designs(plan).items()
         for part in parts(design)
+    ]
+    files["imputation"] = [
+        f"{root}/measure/{study}/{part}.tsv"
+        for study, design in pays_designs(plan).items()
+        for part in pays_parts(design)
     ]
     files["score"] = [f"{root}/score/{n}.tsv" for n in plan.studies]
     return files

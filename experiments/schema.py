@@ -14,9 +14,9 @@ from experiments.lookup import ConfigError, conf_dir, suggest
 
 __all__ = ["STUDY_KINDS", "check", "kind_of", "leaves"]
 
-#: What a file of conf/study can be: a figure, several of them, a figure of the tables of others, or
-#: the study of unstated settings.
-STUDY_KINDS = ("study", "collection", "comparison", "inference")
+#: What a file of conf/study can be: a figure, several of them, a figure of the tables of others,
+#: the study of unstated settings, or the one of real tables.
+STUDY_KINDS = ("study", "collection", "comparison", "inference", "pays")
 
 
 def leaves(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -30,7 +30,8 @@ def leaves(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def kind_of(study: Mapping[str, Any]) -> str:
     """Return which of :data:`STUDY_KINDS` a file of conf/study is."""
-    keys = {"studies": "collection", "tables": "comparison", "inference": "inference"}
+    keys = {"studies": "collection", "tables": "comparison"}
+    keys |= {"inference": "inference", "pays": "pays"}
     return next((kind for key, kind in keys.items() if key in study), "study")
 
 

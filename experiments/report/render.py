@@ -34,7 +34,8 @@ from experiments.report.robustness import robust
 from experiments.report.tables import Table, number, span
 from kgl._optional import import_optional
 
-__all__ = ["Report", "block", "gather", "markdown", "page", "paper_text", "replace_block"]
+__all__ = ["Report", "block", "gather", "markdown", "page", "paper_text", "replace_block",
+           "template"]  # fmt: skip
 
 _HERE = Path(__file__).resolve().parent
 #: Ends of the part of README.md that is generated.
@@ -250,12 +251,12 @@ def _views(gallery: Gallery, study: str) -> dict[str, Gallery]:
 
 def markdown(report: Report) -> str:
     """Return the report as Markdown, in short."""
-    return str(_template("report.md.jinja", escape=False).render(report=report, readme=False))
+    return str(template("report.md.jinja", escape=False).render(report=report, readme=False))
 
 
 def block(report: Report) -> str:
     """Return the part of README.md that is generated."""
-    return str(_template("report.md.jinja", escape=False).render(report=report, readme=True))
+    return str(template("report.md.jinja", escape=False).render(report=report, readme=True))
 
 
 def paper_text(gallery: Gallery) -> str:
@@ -266,7 +267,7 @@ def paper_text(gallery: Gallery) -> str:
     LookupError
         If a number that the text needs is in no table.
     """
-    return str(_template("findings.md.jinja", escape=False, **Numbers(gallery).helpers).render())
+    return str(template("findings.md.jinja", escape=False, **Numbers(gallery).helpers).render())
 
 
 def replace_block(text: str, new: str) -> str:
@@ -293,14 +294,15 @@ def page(report: Report) -> str:
     from markupsafe import Markup
 
     own = {name: Markup((_HERE / name).read_text(encoding="utf-8")) for name in _INLINE}
-    template = _template("page.html.jinja", escape=True)
-    return str(template.render(report=report, style=own["page.css"], script=own["page.js"]))
+    made = template("page.html.jinja", escape=True)
+    return str(made.render(report=report, style=own["page.css"], script=own["page.js"]))
 
 
 _INLINE = ("page.css", "page.js")
 
 
-def _template(name: str, *, escape: bool, **helpers: Any) -> Any:
+def template(name: str, *, escape: bool, **helpers: Any) -> Any:
+    """Return a template of this directory, with the helpers that all of them share."""
     jinja2 = import_optional("jinja2", "workflow", "the report")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_HERE),

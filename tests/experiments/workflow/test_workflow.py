@@ -41,6 +41,8 @@ DATA = frozenset(f"{OUT}/data/{name}.npz" for name in PLAN.groups)
 EVERY = {name for name, study in PLAN.studies.items() if study.cells}
 INFERRED = set(publish.designs(PLAN))
 SIMULATED = {path for name in INFERRED for path in publish.simulated_parts(PLAN, name)}
+PAYS = set(publish.pays_designs(PLAN))
+MEASURED = {path for name in PAYS for path in publish.measured_parts(PLAN, name)}
 #: Rules that gather results.
 GATHER = {"claims", "summary", "publish", "verdict", "example"}
 #: The settings of the smoke run, so that one study of it can be run by itself.
@@ -75,7 +77,7 @@ def pending(checkout):
     """
     found = defaultdict(set)
     for job in checkout.pending(SMOKE):
-        short = job.rule in ("score", "figure", "facts", "infer")
+        short = job.rule in ("score", "figure", "facts", "infer", "gather")
         found[job.rule] |= {Path(path).stem if short else path for path in job.outputs}
     tables = found.get("score", set()) | found.get("facts", set())
     judged = {Path(path).stem for path in CLAIM_TABLES.values()}
@@ -100,12 +102,14 @@ def test_the_copy_runs_its_own_code(smoke):
 
 
 def test_every_rule_ran(smoke):
-    files = (smoke.root / name for name in ("Snakefile", "experiments/inference/rules.smk"))
+    names = ("Snakefile", "experiments/inference/rules.smk", "experiments/pays/rules.smk")
+    files = (smoke.root / name for name in names)
     text = "\n".join(path.read_text() for path in files)
     rules = re.findall(r"^ *rule (\w+):", text, re.MULTILINE)
     logs = smoke.root / OUT / "logs"
     names = {path.relative_to(logs).parts[0].removesuffix(".log") for path in logs.rglob("*.log")}
-    assert names == set(rules) - {"all"}
+    # a tracked text is rendered from published tables alone
+    assert names == set(rules) - {"all", "when_it_pays"}
     for log in logs.rglob("*.log"):
         assert "Traceback" not in log.read_text(encoding="utf-8"), log
 
@@ -116,8 +120,10 @@ def test_all_models_are_in_the_tables(smoke):
     }
     for name in ("fig2-printed", "fig2-described", "fig3-described"):
         assert set(tables[name]["model"]) == MODELS
-    assert {name for name in tables if name not in EVERY} == INFERRED
+    assert {name for name in tables if name not in EVERY} == INFERRED | PAYS
     inferred = tables.pop("inference_tiny")
+    measured = tables.pop("pays_tiny")
+    assert (measured["error"] == "").all()
     assert {"printed", "described"} <= set(inferred.loc[inferred["table"] == "named", "name"])
     for name, table in tables.items():
         assert set(table["study"]) == {name}
@@ -146,7 +152,7 @@ def test_the_run_says_where_it_comes_from(smoke):
         if name_of:  # figure 1 has a size of its own
             assert (protocol["data"]["m"], protocol["data"]["n"]) == (8, 12)
     cost = pd.read_csv(smoke.root / OUT / f"jobs/{name}.csv")
-    jobs = sum(map(len, (DATA, FITS, EVERY, SIMULATED)))
+    jobs = sum(map(len, (DATA, FITS, EVERY, SIMULATED, MEASURED)))
     assert cost["jobs"].sum() == jobs
     about = json.loads((smoke.root / OUT / f"run/{name}.json").read_text(encoding="utf-8"))
     assert about["jobs"] == jobs
@@ -341,8 +347,8 @@ INFER = {
             "kgl/plotting.py": {"figure": drawn_by("viewpoint")},
             "experiments/report/informativeness.py": {},
         },
-        {"experiments/figures/style.py": {"figure": EVERY | INFERRED}},
-        {"experiments/score.py": {**ALL_TABLES, "figure": EVERY | INFERRED}},
+        {"experiments/figures/style.py": {"figure": EVERY | INFERRED | PAYS}},
+        {"experiments/score.py": {**ALL_TABLES, "figure": EVERY | INFERRED | PAYS}},
         # a graph step makes the ground truth of the Swiss data
         {
             "kgl/solvers/graph_step.py": {
@@ -351,7 +357,9 @@ INFER = {
                 "fit": FITS,
                 **ALL_TABLES,
                 **INFER,
-                "figure": EVERY | INFERRED,
+                "measure": MEASURED,
+                "gather": PAYS,
+                "figure": EVERY | INFERRED | PAYS,
             }
         },
         {
