@@ -3,7 +3,7 @@
 Each takes ``Y`` (DataFrame, NaN where nothing is known), ``x`` (covariates of its columns, or None)
 and ``z`` (dates or numbers of its rows, or None), and returns the filled values. Covariates that a
 method has no use for are ignored. Methods that depend on the units of the columns work on
-standardised ones, see :func:`standardised`.
+standardised ones, see :func:`standardised`; KGL has the table as it is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kgl.models import KGL
 from kgl.seeding import stream
 from kgl.selection import select_held_out
 
-__all__ = ["BASELINES", "METHODS", "Method", "numbers", "soft_impute", "standardised"]
+__all__ = ["BASELINES", "METHODS", "Method", "numbers", "soft_impute", "standardised", "times"]
 
 Fill: TypeAlias = Callable[[pd.DataFrame, pd.DataFrame | None, pd.Series | None], Array]
 
@@ -46,6 +46,11 @@ def numbers(z: pd.Series | None) -> pd.DataFrame | None:
     if pd.api.types.is_datetime64_any_dtype(z):
         return pd.DataFrame({"z": (z - z.min()).dt.total_seconds() / 86400})
     return pd.DataFrame({"z": z.astype(float)})
+
+
+def times(z: pd.Series | None) -> np.ndarray | None:
+    """Return dates or numbers as KGL takes them: as they are."""
+    return None if z is None else z.to_numpy()
 
 
 def standardised(fill: Fill) -> Fill:
@@ -175,18 +180,16 @@ def low_rank(Y: pd.DataFrame, x: Any, z: Any) -> Array:
 
 
 def _kgl(**options: Any) -> Fill:
-    @standardised
     def fill(Y: pd.DataFrame, x: pd.DataFrame | None, z: pd.Series | None) -> Array:
-        model = KGL(**options).fit(Y, x=x, z=numbers(z))
+        model = KGL(**options).fit(Y, x=x, z=times(z))
         return np.asarray(model.impute(Y), dtype=float)
 
     return fill
 
 
 def _kgl_tuned(**options: Any) -> Fill:
-    @standardised
     def fill(Y: pd.DataFrame, x: pd.DataFrame | None, z: pd.Series | None) -> Array:
-        found = select_held_out(KGL, Y, x=x, z=numbers(z), **options)
+        found = select_held_out(KGL, Y, x=x, z=times(z), **options)
         return np.asarray(found.estimator.impute(Y), dtype=float)
 
     return fill

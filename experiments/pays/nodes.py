@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.pays.datasets import Table
-from experiments.pays.methods import numbers
+from experiments.pays.methods import times
 from kgl._types import Array
 from kgl.models import KGL
 from kgl.seeding import stream
@@ -42,30 +42,15 @@ def nearest(Y: pd.DataFrame, x: pd.DataFrame, z: Any, new: pd.DataFrame) -> Arra
     return np.column_stack([Y.iloc[:, list(chosen)].mean(axis=1) for chosen in order])
 
 
-def row_centred(predict: Predict) -> Predict:
-    """Let KGL predict deviations from the mean of each row, on one common scale.
-
-    A node that was never observed has neither a mean nor a scale of its own.
-    """
-
-    def wrapped(Y: pd.DataFrame, x: pd.DataFrame, z: pd.Series | None, new: pd.DataFrame) -> Array:
-        centre = Y.mean(axis=1)
-        deviations = Y.sub(centre, axis=0)
-        scale = float(np.sqrt(np.nanmean(deviations.to_numpy() ** 2))) or 1.0
-        return predict(deviations / scale, x, z, new) * scale + centre.to_numpy()[:, None]
-
-    return wrapped
-
-
-@row_centred
 def kgl_default(Y: pd.DataFrame, x: pd.DataFrame, z: pd.Series | None, new: pd.DataFrame) -> Array:
-    return KGL().fit(Y, x=x, z=numbers(z)).predict(x=new)
+    """Predict by KGL with its defaults, from the table as it is."""
+    return np.asarray(KGL().fit(Y, x=x, z=times(z)).predict(x=new))
 
 
-@row_centred
 def kgl_tuned(Y: pd.DataFrame, x: pd.DataFrame, z: pd.Series | None, new: pd.DataFrame) -> Array:
-    found = select_held_out(KGL, Y, x=x, z=numbers(z))
-    return found.estimator.predict(x=new)
+    """Predict by KGL with hyperparameters chosen by held-out entries."""
+    found = select_held_out(KGL, Y, x=x, z=times(z))
+    return np.asarray(found.estimator.predict(x=new))
 
 
 #: What errors of new nodes are compared with.
