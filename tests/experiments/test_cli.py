@@ -36,7 +36,7 @@ def test_one_cell(tmp_path: Path) -> None:
     for made in data:
         grid = kgl.fit_grid(
             kgl.KGL, made.Y, K_x=made.K_x, average=True, lam=[1e-2, 1], rho=[1e-2, 1],
-            psi=[1e-7, 1e-5, 1e-3, 1e-1],
+            psi=[1e-7, 1e-5, 1e-3, 1e-1], center="none", scale="none",
         )  # fmt: skip
         best.append(kgl.select_oracle(grid, made.W).value)
     assert summary.loc["aps", "mean"] == pytest.approx(sum(best) / 2, abs=1e-5)
