@@ -62,6 +62,8 @@ def implied(above: float | None, below: float | None) -> float | None:
 def at_most(values: Array, bound: float) -> Array:
     """Scale positive values down to a mean of ``bound``, if it is larger.
 
+    The spread is assumed to be proportional to the mean. It is never enlarged.
+
     Examples
     --------
     >>> at_most(np.array([1.0, 3.0]), 0.5), at_most(np.array([0.1, 0.3]), 0.5)

@@ -48,8 +48,8 @@ class Criterion:
         The true value that the paper's statement implies: the centre of a window, the printed
         value, or for a single bound a value that is visibly on the right side of it.
     power : float or None
-        The probability that the criterion holds if the true value is ``effect``, given the width
-        of the interval. Where several comparisons must hold at once, that all of them do, given
+        The probability that the criterion holds if the true value is ``effect``, given the spread
+        between runs. Where several comparisons must hold at once, that all of them do, given
         how they are correlated. None where there is no interval to compute it from.
     """
 
