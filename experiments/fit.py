@@ -310,9 +310,11 @@ def _fit_class(cell: _Cell, Y: Array) -> _Solution:
     kernels: dict[str, Any] = {
         name: K for name, K in cell.kernels.items() if used[name] and K is not None
     }
-    # synthetic data have no levels, and real ones are centred as the paper centres them
+    # synthetic data have no levels, real ones are centred as the paper centres them, and its graphs
+    # have no signs
     options: dict[str, Any] = {
-        "center": "none", "scale": "none", **spec["fit"], **spec["options"]
+        "center": "none", "scale": "none", "log": False, "signed": False,
+        **spec["fit"], **spec["options"],
     }  # fmt: skip
     for name in ("inner_tol", "final_tol", "backend_settings"):  # estimators have the library's own
         options.pop(name, None)

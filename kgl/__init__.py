@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from kgl.grid import DEFAULT_GRID, GridResult, fit_grid
     from kgl.imputer import KGLImputer
     from kgl.models import GL, KGL, KGLN, KGLO, GL2Step, KGLAgnostic
+    from kgl.oracle import select_oracle
     from kgl.problem import kkt_residual
-    from kgl.selection import select_held_out, select_oracle
+    from kgl.selection import HELD_OUT_GRID, select_held_out
 
     __version__: str
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _HOME = {
     "DEFAULT_GRID": "grid",
     "GL": "models",
+    "HELD_OUT_GRID": "selection",
     "KGL": "models",
     "KGLN": "models",
     "KGLO": "models",
@@ -37,13 +39,14 @@ _HOME = {
     "kkt_residual": "problem",
     "learn_laplacian": "graph",
     "select_held_out": "selection",
-    "select_oracle": "selection",
+    "select_oracle": "oracle",
 }
 _MODULES = ("datasets", "kernels", "metrics", "plotting", "simulate")
 
 __all__ = [
     "DEFAULT_GRID",
     "GL",
+    "HELD_OUT_GRID",
     "KGL",
     "KGLN",
     "KGLO",

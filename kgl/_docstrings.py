@@ -38,6 +38,16 @@ PARAMETERS = {
         "What the data are divided by: each node's standard deviation, one of all entries, or "
         "nothing.",
     ),
+    "log": (
+        '{"auto", True, False}',
+        "Whether logarithms are taken before that, from an origin that is found for each node: "
+        "where values clearly grow by factors, as incomes do, always, or never.",
+    ),
+    "signed": (
+        "bool",
+        "Whether edges also link nodes that move opposite to each other: ``signs_`` then has -1 "
+        "for them. The paper's graphs are not signed.",
+    ),
     "psi": (
         "float",
         "Weight of the graph's norm, ``||L||_F^2``: small for few edges, large for many of nearly "
@@ -103,7 +113,14 @@ PARAMETERS = {
 
 #: Type and meaning of what a fit learns.
 ATTRIBUTES = {
-    "laplacian_": ("array (m, m)", "The learned Laplacian L."),
+    "signs_": (
+        "array (m, m)",
+        "1 for pairs that move together, -1 for those that move opposite to each other.",
+    ),
+    "laplacian_": (
+        "array (m, m)",
+        "The learned Laplacian L: degrees minus weights, the latter with their signs.",
+    ),
     "weights_": ("array (m, m)", "Its weights W, with exact zeros where there is no edge."),
     "edge_scores_": (
         "array (m, m)",

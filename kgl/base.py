@@ -42,11 +42,15 @@ from kgl.solvers.graph_step import warn_if_inexact
 from kgl.solvers.routes import SOLVERS, graph_solver
 from kgl.solvers.signal_step import SignalData
 
-__all__ = ["DEFAULT_DENSITY", "DEFAULT_KERNEL", "GraphLearner"]
+__all__ = ["DEFAULT_DENSITY", "DEFAULT_KERNEL", "PATIENCE", "GraphLearner"]
 
 REGULARIZERS = ("frobenius", "log-degree")
 #: Share of pairs that are edges where neither psi nor a density is given: the paper's graphs.
 DEFAULT_DENSITY = 0.3
+#: Fits that look for a density to the last edge; then a few edges more or less will do.
+PATIENCE = 1
+#: Relative tolerance of iterative signal steps; the last one is solved to rounding.
+INNER_TOL = 1e-9
 #: Turns covariates into kernels: free of their units, with widths that the data choose.
 DEFAULT_KERNEL = Auto()
 
@@ -62,6 +66,8 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
 
     center: str = "node"
     scale: str = "node"
+    log: str | bool = "auto"
+    signed: bool = True
     psi: float | None = None
     density: float | None = None
     average_degree: float | None = None
@@ -123,7 +129,7 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
             self._check_density_sets_psi()
             target = np.array([self._target_edges(len(ready.names))])
             aimed = replace(options, target_edges=target)
-            batch, gap = fit_edges(ready.data, ready.spec, *point, aimed)
+            batch, gap = fit_edges(ready.data, ready.spec, *point, aimed, patience=PATIENCE)
             warn_if_missed(gap, target, options, len(ready.names))
         else:
             psi = np.array([check_hyperparameter("psi", self.psi)])
@@ -132,7 +138,8 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
         self.psi_ = float(batch.psi[0])
         self.node_names_ = ready.names
         self.weights_ = batch.weights[0]
-        self.laplacian_ = laplacian_from_adjacency(self.weights_)
+        self.signs_ = np.ones_like(self.weights_) if batch.signs is None else batch.signs[0]
+        self.laplacian_ = laplacian_from_adjacency(self.weights_, self.signs_)
         self.edge_scores_ = batch.scores[0]
         self._fitted = np.array(batch.signals[0])
         self.signals_ = ready.preparation.undo(self._fitted)
@@ -202,6 +209,7 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
         """Check everything before any work starts."""
         check_option("regularizer", self.regularizer, REGULARIZERS)
         check_option("solver", self.solver, SOLVERS)
+        signed = check_flag("signed", self.signed)
         whole = isinstance(self.max_iter, Integral) and not isinstance(self.max_iter, bool)
         if not (whole and self.max_iter >= 1):
             raise ValueError(
@@ -225,7 +233,7 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
         names = list(range(m)) if names is None else names
         given_names = None if columns is None else names
         index = list(Y.index) if hasattr(Y, "loc") and Y.index.is_unique else None
-        preparation = Preparation.fit(values, mask, self.center, self.scale)
+        preparation = Preparation.fit(values, mask, self.center, self.scale, self.log)
         warn_if_levels_dominate(values, mask, self.center, self.scale, names)
         values = preparation.apply(values, mask)
         z = index_covariates(Y) if isinstance(z, str) and z == "index" else z
@@ -248,6 +256,7 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
                 align(self.edge_penalty, given_names, "edge_penalty", size=m, square=True),
             ),
             tol=check_hyperparameter("tol", self.tol),
+            inner_tol=INNER_TOL,
             max_iter=self.max_iter,
             init=self._initial(m),
             solve_graph=graph_solver(self.solver, self.backend),
@@ -255,8 +264,9 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
         if options.edge_cost is not None and self.regularizer == "log-degree":
             check_every_node(np.isfinite(options.edge_cost), names)
         informed = {"x": matrix_x is not None, "z": matrix_z is not None}
+        spec = replace(self._spec, signed=signed)
         return Prepared(
-            data, self._spec, options, names, kernel_x, kernel_z, informed, preparation,
+            data, spec, options, names, kernel_x, kernel_z, informed, preparation,
             columns is not None, observed,
         )  # fmt: skip
 
@@ -265,16 +275,18 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
             return None
         refuse_masked(self.init, "init")
         L = np.array(self.init, dtype=float)
+        shaped = L.shape == (m, m) and bool(np.isfinite(L).all())
+        links = L - np.diag(np.diag(L)) if shaped else L
+        sums = np.diag(L) - np.abs(links).sum(axis=1) if shaped else L
         if (
-            L.shape != (m, m)
-            or not np.isfinite(L).all()
-            or max(np.abs(L.sum(axis=1)).max(), np.abs(L - L.T).max()) > 1e-8 * np.abs(L).max()
-            or (L - np.diag(np.diag(L))).max() > 0
+            not shaped
+            or max(np.abs(sums).max(), np.abs(L - L.T).max()) > 1e-8 * np.abs(L).max()
+            or (links.max() > 0 and not self.signed)
             or np.trace(L) <= 0
         ):
             raise ValueError(
                 f"init must be a Laplacian of {m} nodes (symmetric, rows summing to zero, "
-                f"no positive entry off the diagonal, not zero), got "
+                f"no positive entry off the diagonal unless signed, not zero), got "
                 f"shape {L.shape}; use kgl.laplacian.laplacian_from_adjacency(W)"
             )
         return L

@@ -41,6 +41,8 @@ class GraphExport:
         kkt_residual_: float
         center: str
         scale: str
+        signed: bool
+        signs_: Array
         _spec: ClassVar[ModelSpec]
         _ready: Any
 
@@ -50,6 +52,8 @@ class GraphExport:
 
     def to_networkx(self, attributes: Any = None) -> nx.Graph:
         """Return a weighted :class:`networkx.Graph` with node names, isolated nodes included.
+
+        Where graphs are signed, edges have a ``sign`` of 1 or -1 besides their weight.
 
         Parameters
         ----------
@@ -73,21 +77,22 @@ class GraphExport:
                 values = [getattr(v, "item", lambda v=v: v)() for v in table[name]]
                 pairs = zip(self.node_names_, values, strict=True)
                 nx.set_node_attributes(graph, dict(pairs), str(name))
-        rows, cols = np.nonzero(np.triu(weights, 1))
-        graph.add_weighted_edges_from(
-            (self.node_names_[i], self.node_names_[j], float(weights[i, j]))
-            for i, j in zip(rows, cols, strict=True)
-        )
+        for i, j in zip(*np.nonzero(np.triu(weights, 1)), strict=True):
+            sign = {"sign": int(self.signs_[i, j])} if self.signed else {}
+            ends = self.node_names_[i], self.node_names_[j]
+            graph.add_edge(*ends, weight=float(weights[i, j]), **sign)
         return graph
 
     def to_sparse(self) -> csr_array:
-        """Return the adjacency matrix as a :class:`scipy.sparse.csr_array`, nodes in order."""
+        """Return the weights as a :class:`scipy.sparse.csr_array`, nodes in order, signs apart."""
         from scipy.sparse import csr_array
 
         return csr_array(self._clean_weights())
 
     def to_edges(self, *, all_pairs: bool = False) -> pd.DataFrame:
-        """Return a DataFrame of edges (source, target, weight, score), heaviest first.
+        """Return a DataFrame of edges (source, target, weight, score, sign), heaviest first.
+
+        The sign, where graphs are signed, is -1 for nodes that move opposite to each other.
 
         Parameters
         ----------
@@ -105,6 +110,8 @@ class GraphExport:
                 "score": self.edge_scores_[rows, cols],
             }
         )
+        if self.signed:
+            frame["sign"] = self.signs_[rows, cols].astype(int)
         if not all_pairs:
             frame = frame[frame["weight"] > 0]
         return frame.sort_values("score", ascending=False, kind="stable", ignore_index=True)
@@ -126,11 +133,14 @@ class GraphExport:
         shown = ", ".join(map(str, isolated[:5])) + ", ..." * (len(isolated) > 5)
         which = f": {shown}" if isolated else ""
         n = len(self.signals_)
+        negative = int(np.count_nonzero((weights > 0) & (self.signs_ < 0))) // 2
+        opposite = f", {negative} of them negative" if negative else ""
+        logs = "" if self._ready.preparation.origin is None else "logarithms, "
         lines = [
-            f"{self._spec.name}: {m} nodes, {edges} edges "
-            f"(density {edges / (m * (m - 1) / 2):.3f}), {len(isolated)} isolated{which}",
+            f"{self._spec.name}: {m} nodes, {edges} edges (density "
+            f"{edges / (m * (m - 1) / 2):.3f}){opposite}, {len(isolated)} isolated{which}",
             f"data: {n} observations, {self._missing_share():.1%} of the entries missing; "
-            f"center={self.center!r}, scale={self.scale!r}",
+            f"{logs}center={self.center!r}, scale={self.scale!r}",
             f"psi = {self.psi_:.4g}; {self.n_iter_} outer iterations, "
             f"{'converged' if self.converged_ else 'NOT converged'}; relative KKT residual "
             f"{self.kkt_residual_:.1e}",
@@ -145,4 +155,5 @@ class GraphExport:
         """Draw the graph; see :func:`kgl.plotting.plot_graph` for the options."""
         from kgl.plotting import plot_graph
 
-        return plot_graph(self._clean_weights(), names=self.node_names_, ax=ax, **options)
+        weights = self._clean_weights()
+        return plot_graph(weights, names=self.node_names_, signs=self.signs_, ax=ax, **options)

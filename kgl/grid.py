@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from kgl._optional import import_optional
 from kgl._progress import reporter
 from kgl._types import Array
 from kgl._validation import check_fraction, check_hyperparameter
-from kgl.base import GraphLearner
-from kgl.laplacian import (
-    adjacency_from_edges,
-    edges_from_adjacency,
-    laplacian_from_adjacency,
-)
+from kgl.base import PATIENCE, GraphLearner
+from kgl.grid_result import KERNEL_AXES, GridResult
+from kgl.laplacian import edges_from_adjacency
 from kgl.prediction import Prepared
-from kgl.problem import PARTS
+from kgl.solvers.alternating import Options
 from kgl.solvers.density import n_edges, warn_if_missed
 from kgl.solvers.graph_step import warn_if_inexact
 from kgl.solvers.grid import Chunk, gather, solve_grid
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["DEFAULT_GRID", "GridResult", "fit_grid"]
 
@@ -39,98 +33,6 @@ DEFAULT_GRID: dict[str, Array] = {
     "rho": np.logspace(-4, 2, 7),
     "psi": np.logspace(-7, 2, 10),
 }
-
-
-@dataclass
-class GridResult:
-    """Every point of a grid, in the order of ``params``.
-
-    Attributes
-    ----------
-    model : type
-        The estimator class.
-    params : dict of arrays (N,)
-        Hyperparameters of each point: the product of the axes, the last varying fastest; and the
-        psi found for each point where densities are an axis.
-    axes : dict of arrays
-        The values that were crossed.
-    weights, scores : array (N, E) or None
-        Edge weights and scores, pairs ``i < j`` in the order of ``np.triu_indices``.
-    n_iter : array of int (N,)
-        Outer iterations.
-    converged : bool array (N,)
-        Whether the tolerance was reached.
-    residual : array (N,)
-        Relative KKT residual of each graph.
-    signals : array (N, n, m) or None
-        Fitted signals in the units of the data, where asked for.
-    objective_parts : array (N, 4) or None
-        Fit, ridge, smoothness and graph terms, where asked for.
-    metrics : dict of arrays (N,)
-        What ``evaluate`` returned.
-    node_names : list
-        Names of the nodes.
-    options : dict
-        Other settings of the estimator.
-    """
-
-    model: type[GraphLearner]
-    params: dict[str, Array]
-    axes: dict[str, Array]
-    weights: Array | None
-    scores: Array | None
-    n_iter: np.ndarray
-    converged: np.ndarray
-    residual: Array
-    signals: Array | None = None
-    objective_parts: Array | None = None
-    metrics: dict[str, Array] = field(default_factory=dict)
-    node_names: list[Any] = field(default_factory=list)
-    options: dict[str, Any] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.n_iter)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Lengths of the axes: ``metric.reshape(result.shape)`` gives one axis each."""
-        return tuple(len(v) for v in self.axes.values())
-
-    @property
-    def objective(self) -> Array | None:
-        """Objective of each point, where asked for."""
-        return None if self.objective_parts is None else self.objective_parts.sum(axis=1)
-
-    def point(self, index: int) -> dict[str, float]:
-        """Return the hyperparameters that give one point: with psi, not with a density."""
-        return {
-            name: float(values[index]) for name, values in self.params.items() if name != "density"
-        }
-
-    def adjacency(self, index: int) -> Array:
-        """Return the weights of one point as a matrix."""
-        if self.weights is None:
-            raise ValueError("the weights were not kept; call fit_grid with keep=True")
-        return adjacency_from_edges(self.weights[index])
-
-    def laplacian(self, index: int) -> Array:
-        """Return the Laplacian of one point."""
-        return laplacian_from_adjacency(self.adjacency(index))
-
-    def estimator(self, index: int) -> GraphLearner:
-        """Return the estimator of one point, not fitted."""
-        settings: dict[str, Any] = {**self.point(index), **self.options}
-        return self.model(**settings)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a DataFrame with a row per point: hyperparameters, iterations and metrics."""
-        pandas = import_optional("pandas", "frame", "to_frame")
-        columns: dict[str, Any] = {**self.params, "n_iter": self.n_iter}
-        columns |= {"converged": self.converged, "kkt_residual": self.residual}
-        if self.objective_parts is not None:
-            columns |= dict(zip(PARTS, self.objective_parts.T, strict=True))
-        frame: pd.DataFrame = pandas.DataFrame({**columns, **self.metrics})
-        return frame
 
 
 def fit_grid(
@@ -186,7 +88,8 @@ def fit_grid(
         Called as ``progress(done, total)`` after each chunk; True writes to standard error, and so
         does None (the default) on a terminal if the work is long.
     **options
-        Other parameters of the estimator.
+        Other parameters of the estimator. ``kernel_x`` and ``kernel_z`` may be lists of kernels,
+        which are then axes too, before the others.
 
     Returns
     -------
@@ -209,34 +112,86 @@ def fit_grid(
         )
     given = {"lam": lam, "rho": rho, "psi": psi, "density": density}
     side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
-    problem = prepare_grid(model, Y, side, given, options)
+    kernels = kernel_axes(options)
+    problems = [
+        prepare_grid(model, Y, side, given, {**options, **chosen})
+        for chosen in kernel_choices(kernels)
+    ]
+    problem, each = problems[0], problems[0].n_points
     solver_options = replace(problem.ready.options, signals=signals, history=objective)
     report = reporter(progress, "grid point")
     done: list[tuple[np.ndarray, GridResult]] = []
     gaps: list[tuple[np.ndarray, np.ndarray]] = []
-    for chunk in solve_grid(
-        problem.ready.data,
-        problem.ready.spec,
-        problem.params,
-        solver_options,
-        chunk_size=chunk_size,
-    ):
-        part = _as_result(problem, chunk)
+    for where, chunk, part in _solved(problems, kernels, solver_options, chunk_size):
         if evaluate is not None:
             part.metrics = _evaluated(evaluate, part)
         if not keep:
-            part.weights = part.scores = part.signals = None
-        done.append((chunk.where, part))
-        gaps.append((chunk.where, chunk.gap))
+            part.weights = part.scores = part.signals = part.signs = None
+        done.append((where, part))
+        gaps.append((where, chunk.gap))
         if report is not None:
-            report(sum(len(where) for where, _ in done), problem.n_points)
+            report(sum(len(where) for where, _ in done), len(problems) * each)
     result = _gathered(done)
     if density is not None:
         m = len(problem.ready.names)
         target = np.array([n_edges(value, m) for value in problem.params["density"]])
-        warn_if_missed(gather(gaps), target, solver_options, m)
+        warn_if_missed(gather(gaps), np.tile(target, len(problems)), solver_options, m)
     problem.warn(result.residual, result.converged)
     return result
+
+
+def kernel_axes(options: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the lists of kernels among the options."""
+    lists = {
+        name: list(options[name])
+        for name in KERNEL_AXES
+        if isinstance(options.get(name), list | tuple)
+    }
+    for name, kernels in lists.items():
+        if not kernels:
+            raise ValueError(f"{name} is an empty list; give at least one kernel")
+    return lists
+
+
+def kernel_choices(kernels: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    """Cross lists of kernels, the last varying fastest."""
+    return [dict(zip(kernels, chosen, strict=True)) for chosen in product(*kernels.values())]
+
+
+def _solved(
+    problems: Sequence[GridProblem],
+    kernels: Mapping[str, list[Any]],
+    options: Options,
+    chunk_size: int | None,
+) -> Iterator[tuple[np.ndarray, Chunk, GridResult]]:
+    """Yield solved chunks of all problems, with their positions in the whole grid."""
+    axes = {name: _objects(values) for name, values in kernels.items()}
+    for k, problem in enumerate(problems):
+        ready = problem.ready
+        for chunk in solve_grid(
+            ready.data,
+            ready.spec,
+            problem.params,
+            options,
+            chunk_size=chunk_size,
+            patience=PATIENCE,
+        ):
+            part = _as_result(problem, chunk)
+            part.axes = {**axes, **part.axes}
+            own = {name: problem.options[name] for name in kernels}
+            part.params = {
+                **{name: _objects([kernel] * len(part)) for name, kernel in own.items()},
+                **part.params,
+            }
+            part.options = {n: v for n, v in problem.options.items() if n not in kernels}
+            yield k * problem.n_points + chunk.where, chunk, part
+
+
+def _objects(values: Sequence[Any]) -> np.ndarray:
+    """Return an array of objects, whatever they are."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
 
 
 @dataclass(frozen=True)
@@ -305,6 +260,7 @@ def _as_result(problem: GridProblem, chunk: Chunk) -> GridResult:
         axes=problem.axes,
         weights=edges_from_adjacency(batch.weights),
         scores=edges_from_adjacency(batch.scores),
+        signs=None if batch.signs is None else edges_from_adjacency(batch.signs),
         n_iter=batch.n_iter,
         converged=batch.converged,
         residual=batch.residual,
@@ -375,7 +331,10 @@ def _gathered(chunks: list[tuple[np.ndarray, GridResult]]) -> GridResult:
 
         return gather([(where, read(chunk)) for where, chunk in chunks])
 
-    arrays = ("weights", "scores", "n_iter", "converged", "residual", "signals", "objective_parts")
+    arrays = (
+        "weights", "scores", "signs", "n_iter", "converged", "residual", "signals",
+        "objective_parts",
+    )  # fmt: skip
     return replace(
         first,
         params={name: all_of("params", name) for name in first.params},

@@ -34,7 +34,7 @@ class KGLImputer(TransformerMixin, BaseEstimator):
     ----------
     estimator : GraphLearner, optional
         The model, any that fits signals. If not given, :class:`kgl.KGL` with its defaults, but with
-        four neighbours per node on average or more.
+        four neighbours per node on average or more, and without logarithms.
 
     Attributes
     ----------
@@ -75,7 +75,9 @@ class KGLImputer(TransformerMixin, BaseEstimator):
         if self.estimator is None:
             # a node without an edge has nothing to be filled from, so few nodes need more of them
             m = np.shape(X)[1] if np.ndim(X) == 2 else 2
-            model: GraphLearner = KGL(density=max(DEFAULT_DENSITY, min(1.0, NEIGHBOURS / (m - 1))))
+            density = max(DEFAULT_DENSITY, min(1.0, NEIGHBOURS / (m - 1)))
+            # errors count in the units of the data: logarithms would favour small values
+            model: GraphLearner = KGL(density=density, log=False)
         else:
             model = clone(self.estimator)
         if not model._spec.fitted:

@@ -19,6 +19,8 @@ __all__ = [
     "n_nodes_from_edges",
     "pairwise_sq_distances",
     "row_sums",
+    "signed_sq_distances",
+    "signed_sq_distances_from_gram",
     "sq_distances_from_gram",
 ]
 
@@ -72,12 +74,19 @@ def row_sums(A: Array) -> Array:
     return np.asarray((A.reshape(-1, m) @ np.ones(m)).reshape(A.shape[:-1]))
 
 
-def laplacian_from_adjacency(W: Array) -> Array:
-    """``L = diag(W 1) - W``, so that every row of ``L`` sums to zero."""
+def laplacian_from_adjacency(W: Array, signs: Array | None = None) -> Array:
+    """``L = diag(W 1) - W``, so that every row of ``L`` sums to zero.
+
+    With ``signs`` of 1 and -1 it is the signed Laplacian ``diag(W 1) - signs o W``: positive
+    semidefinite too, with ``y' L y`` the sum of ``w_ij (y_i - s_ij y_j)^2`` over pairs.
+    """
     L = -np.asarray(W, dtype=float)
     diagonal = np.arange(L.shape[-1])
     L[..., diagonal, diagonal] = 0.0
-    L[..., diagonal, diagonal] = -row_sums(L)
+    degrees = -row_sums(L)
+    if signs is not None:
+        L *= signs
+    L[..., diagonal, diagonal] = degrees
     L += 0.0  # no -0.0 where there is no edge
     return L
 
@@ -109,15 +118,52 @@ def sq_distances_from_gram(G: Array) -> Array:
     return Z
 
 
-def pairwise_sq_distances(Y: Array, mask: Mask | None = None) -> Array:
+def signed_sq_distances_from_gram(G: Array) -> tuple[Array, Array]:
+    """Return the smaller of ``|y_i - y_j|^2`` and ``|y_i + y_j|^2``, and the signs that give it."""
+    signs = np.where(G + G.swapaxes(-1, -2) < 0.0, -1.0, 1.0)
+    return sq_distances_from_gram(G * signs), signs
+
+
+def signed_sq_distances(Y: Array, mask: Mask | None = None) -> tuple[Array, Array]:
+    """Return distances between columns or to their negatives, the smaller, and the signs.
+
+    Parameters
+    ----------
+    Y, mask
+        As for :func:`pairwise_sq_distances`.
+
+    Returns
+    -------
+    array (m, m)
+        Squared distances.
+    array (m, m)
+        -1 where a column is nearer to the negative of the other, 1 elsewhere.
+
+    Examples
+    --------
+    >>> Z, signs = signed_sq_distances(np.array([[1.0, -1.0], [2.0, -2.5]]))
+    >>> float(Z[0, 1]), float(signs[0, 1])
+    (0.25, -1.0)
+    """
+    together = pairwise_sq_distances(Y, mask)
+    opposite = pairwise_sq_distances(Y, mask, opposite=True)
+    signs = np.where(opposite < together, -1.0, 1.0)
+    np.fill_diagonal(signs, 1.0)
+    return np.where(signs < 0, opposite, together), signs
+
+
+def pairwise_sq_distances(Y: Array, mask: Mask | None = None, *, opposite: bool = False) -> Array:
     """Squared distances between the columns of ``Y``, exact for nearly equal columns too.
 
     With a mask (True = observed) a distance is taken over the rows in which both columns are
-    observed and scaled up to all rows, so that gaps do not make nodes look alike.
+    observed and scaled up to all rows, so that gaps do not make nodes look alike. With
+    ``opposite`` distances are those to the negatives of the columns.
     """
-    from scipy.spatial.distance import pdist, squareform
+    from scipy.spatial.distance import cdist, pdist, squareform
 
     Y = np.asarray(Y, dtype=float)
+    if mask is None and opposite:
+        return np.asarray(cdist(Y.T, -Y.T, "sqeuclidean"))
     if mask is None:
         return np.asarray(squareform(pdist(Y.T, "sqeuclidean")))
     seen = mask.astype(float)
@@ -129,5 +175,6 @@ def pairwise_sq_distances(Y: Array, mask: Mask | None = None) -> Array:
             "is unknown; use missing='zero' or a model that fits the signals"
         )
     squares = (seen * Y**2).T @ seen
-    Z = squares + squares.T - 2.0 * (seen * Y).T @ (seen * Y)
+    products = (seen * Y).T @ (seen * Y)
+    Z = squares + squares.T + (2.0 if opposite else -2.0) * products
     return np.asarray(np.maximum(Z, 0.0) * (len(Y) / both))

@@ -92,7 +92,7 @@ class GL2Step(GraphLearner):
     ((50, 10), True)
     """
 
-    rho: float = 3e-2
+    rho: float = 3e-3
 
     _spec: ClassVar[ModelSpec] = MODELS["GL-2step"]
 
@@ -117,8 +117,8 @@ class KGLN(GraphLearner):
     ((10, 10), True)
     """
 
-    lam: float = 1e-3
-    rho: float = 3e-2
+    lam: float = 1e-4
+    rho: float = 3e-3
     kernel_x: Any = DEFAULT_KERNEL
 
     _spec: ClassVar[ModelSpec] = MODELS["KGL-N"]
@@ -146,8 +146,8 @@ class KGLO(GraphLearner):
     (1, 10)
     """
 
-    lam: float = 1e-3
-    rho: float = 3e-2
+    lam: float = 1e-4
+    rho: float = 3e-3
     kernel_z: Any = DEFAULT_KERNEL
 
     _spec: ClassVar[ModelSpec] = MODELS["KGL-O"]
@@ -176,8 +176,8 @@ class KGL(GraphLearner):
     ((10, 10), True)
     """
 
-    lam: float = 1e-3
-    rho: float = 3e-2
+    lam: float = 1e-4
+    rho: float = 3e-3
     kernel_x: Any = DEFAULT_KERNEL
     kernel_z: Any = DEFAULT_KERNEL
 

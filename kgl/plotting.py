@@ -24,6 +24,7 @@ def plot_graph(
     W: Array,
     *,
     names: Sequence[Any] | None = None,
+    signs: Array | None = None,
     positions: Any = None,
     values: Array | None = None,
     values_label: str | None = None,
@@ -40,6 +41,8 @@ def plot_graph(
         Weights.
     names : sequence, optional
         Node names.
+    signs : array (m, m), optional
+        -1 for edges between nodes that move opposite to each other: these are orange and dashed.
     positions : array (m, 2), DataFrame or dict, optional
         Where to draw the nodes, across and up; laid out by the weights if not given. A DataFrame
         of two columns is matched by its index, a dict has a pair for each node name.
@@ -74,13 +77,23 @@ def plot_graph(
     strength = weights / weights.max() if len(weights) else weights
     order = np.argsort(strength)
     segments = np.stack([positions[rows], positions[cols]], axis=1)[order]
-    lines = LineCollection(
-        list(segments),
-        linewidths=0.4 + 3.2 * strength[order],
-        colors=[(0.25, 0.25, 0.25, 0.15 + 0.7 * s) for s in strength[order]],
-        zorder=1,
-    )
-    ax.add_collection(lines)
+    negative = np.zeros(len(rows), bool) if signs is None else signs[rows, cols][order] < 0
+    for which, (red, green, blue), style in (
+        (~negative, (0.25, 0.25, 0.25), "solid"),
+        (negative, (0.84, 0.37, 0.0), "dashed"),
+    ):
+        drawn = LineCollection(
+            list(segments[which]),
+            linewidths=0.4 + 3.2 * strength[order][which],
+            colors=[(red, green, blue, 0.15 + 0.7 * s) for s in strength[order][which]],
+            linestyles=style,
+            zorder=1,
+        )
+        if which.any() or style == "solid":
+            ax.add_collection(drawn)
+    if negative.any():
+        ax.plot([], [], color=(0.84, 0.37, 0.0), ls="dashed", label="move opposite to each other")
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False, fontsize=7)
     colours: dict[str, Any] = (
         {"c": values, "cmap": "cividis"} if values is not None else {"c": "#0072B2"}
     )

@@ -3,7 +3,7 @@
 The models have no intercept, and their smoothness term compares values across nodes: on raw data
 they link nodes of similar level. So by default every node is centred by its own mean and divided by
 its own standard deviation, both of its observed entries. Hyperparameters then mean the same
-whatever the units.
+whatever the units. Where values grow by factors (:mod:`kgl.skewness`), logarithms are prepared so.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from kgl._types import Array
 from kgl._validation import check_option
 from kgl.kernels import KernelEigen
+from kgl.skewness import log_origins
 
 __all__ = ["CENTERS", "SCALES", "Preparation", "warn_if_levels_dominate"]
 
@@ -45,15 +46,25 @@ class Preparation:
         Subtracted from nodes.
     scale : array (m,)
         Positive; nodes are divided by it.
+    origin, least : array (m,) or None
+        Where logarithms are taken, what is subtracted from each node before, and the smallest
+        distance from it that a value is taken for.
     """
 
     rows: Array
     columns: Array
     scale: Array
+    origin: Array | None = None
+    least: Array | None = None
 
     @classmethod
     def fit(
-        cls, values: Array, mask: np.ndarray | None, center: Any = "node", scale: Any = "node"
+        cls,
+        values: Array,
+        mask: np.ndarray | None,
+        center: Any = "node",
+        scale: Any = "node",
+        log: Any = False,
     ) -> Preparation:
         """Estimate means and scales from the observed entries.
 
@@ -65,6 +76,8 @@ class Preparation:
             True where observed; None if complete.
         center, scale : str
             One of :data:`CENTERS` and of :data:`SCALES`.
+        log : {"auto", True, False}
+            Whether to take logarithms first: see :func:`kgl.skewness.log_origins`.
 
         Examples
         --------
@@ -81,6 +94,9 @@ class Preparation:
         check_option("scale", scale, SCALES)
         n, m = values.shape
         seen = np.ones(values.shape, dtype=bool) if mask is None else mask
+        origin, least = log_origins(values, seen, log)
+        if origin is not None and least is not None:
+            values = np.log(np.maximum(values - origin, least))
         rows, columns = np.zeros(n), np.zeros(m)
         if center == "node":
             columns = _means(values, seen, axis=0)
@@ -96,17 +112,21 @@ class Preparation:
         elif scale == "common":
             common = float(np.sqrt(np.sum(left**2) / max(1, np.count_nonzero(seen))))
             divisor = np.full(m, common if common > 0 else 1.0)
-        return cls(rows, columns, divisor)
+        return cls(rows, columns, divisor, origin, least)
 
     @property
     def changes(self) -> bool:
-        """Whether anything is subtracted or divided by."""
+        """Whether anything is done to the data."""
+        if self.origin is not None:
+            return True
         return bool(self.rows.any() or self.columns.any() or (self.scale != 1.0).any())
 
     def apply(self, values: Array, mask: np.ndarray | None = None) -> Array:
         """Return prepared data, zero where entries are missing."""
         if not self.changes:
             return values
+        if self.origin is not None and self.least is not None:
+            values = np.log(np.maximum(values - self.origin, self.least))
         ready = (values - self.rows[:, None] - self.columns) / self.scale
         return ready if mask is None else np.where(mask, ready, 0.0)
 
@@ -114,7 +134,8 @@ class Preparation:
         """Return signals (..., n, m) in the units of the data."""
         if not self.changes:
             return signals
-        return np.asarray(signals * self.scale + self.columns + self.rows[:, None])
+        values = signals * self.scale + self.columns + self.rows[:, None]
+        return np.asarray(values if self.origin is None else np.exp(values) + self.origin)
 
     def for_observations(self, n: int) -> Preparation:
         """Return the preparation of ``n`` new observations, which have no mean of their own."""
@@ -128,7 +149,11 @@ class Preparation:
         """
         columns = _smoothed(self.columns, kernel, cross)
         scale = np.exp(_smoothed(np.log(self.scale), kernel, cross))
-        return replace(self, columns=columns, scale=scale)
+        if self.origin is None or self.least is None:
+            return replace(self, columns=columns, scale=scale)
+        origin = _smoothed(self.origin, kernel, cross)
+        least = np.exp(_smoothed(np.log(self.least), kernel, cross))
+        return Preparation(self.rows, columns, scale, origin, least)
 
 
 def _means(values: Array, seen: np.ndarray, axis: int) -> Array:

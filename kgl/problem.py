@@ -46,6 +46,9 @@ class ModelSpec:
     masked : bool
         Whether missing entries are left out of the fit; the paper's first two baselines take
         them for zero.
+    signed : bool
+        Whether edges also link nodes that move opposite to each other, with a sign of -1; the sign
+        of a pair is the one with the smaller distance. No model of the paper has this.
     """
 
     name: str
@@ -55,6 +58,7 @@ class ModelSpec:
     whitened: bool = True
     fitted: bool = True
     masked: bool = True
+    signed: bool = False
 
     def __post_init__(self) -> None:
         if self.node_kernel and not self.whitened:

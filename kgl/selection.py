@@ -1,7 +1,5 @@
-"""Choosing hyperparameters: by the ground truth (oracle-tuned, as in the paper), or without it.
+"""Choosing hyperparameters without ground truth (with it: :mod:`kgl.oracle`).
 
-The oracle takes the grid point with the best score *against the true graph*. It is what the
-paper reports, it is optimistic, and it is impossible on real data. Without ground truth,
 :func:`select_held_out` hides observed entries, picks the (lam, rho) that predict them best, and
 sets psi, on which predictions hardly depend, by a target density or by the stability of edges.
 """
@@ -9,9 +7,8 @@ sets psi, on which predictions hardly depend, by a target density or by the stab
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,74 +17,39 @@ from kgl._progress import Progress, reporter
 from kgl._types import Array
 from kgl._validation import as_floats, check_option
 from kgl.base import GraphLearner
-from kgl.folds import HOLD_OUTS, cross_validate_grid, hold_out, masked_counterpart, split
-from kgl.grid import GridProblem, GridResult, check_model, fit_grid, prepare_grid
-from kgl.metrics import aps_many, sse_many
+from kgl.folds import (
+    HOLD_OUTS,
+    cross_validate_grid,
+    hold_out,
+    loosened,
+    masked_counterpart,
+    split,
+)
+from kgl.grid import (
+    GridProblem,
+    check_model,
+    fit_grid,
+    kernel_axes,
+    kernel_choices,
+    prepare_grid,
+)
 from kgl.preparation import Preparation
 from kgl.solvers.grid import solve_grid
 
-__all__ = ["HeldOut", "Oracle", "hold_out", "select_held_out", "select_oracle"]
+__all__ = [
+    "HELD_OUT_GRID",
+    "HeldOut",
+    "hold_out",
+    "select_held_out",
+]
 
-
-@dataclass(frozen=True)
-class Oracle:
-    """The best point of a grid against the ground truth.
-
-    Attributes
-    ----------
-    index : int
-        Position in the grid.
-    params : dict
-        Hyperparameters there.
-    value : float
-        The best value of the metric: an optimistic one, since the ground truth selected it.
-    values : array (N,)
-        The metric at every point.
-    """
-
-    index: int
-    params: dict[str, float]
-    value: float
-    values: Array
-
-
-def select_oracle(
-    grid: GridResult, W_true: Array, metric: str = "aps", *, normalize: bool = False
-) -> Oracle:
-    """Pick the grid point with the best metric against the true graph.
-
-    Parameters
-    ----------
-    grid : GridResult
-        From :func:`kgl.fit_grid`, with weights kept.
-    W_true : array (m, m) or (E,)
-        The true weights.
-    metric : {"aps", "aps_scores", "sse"}
-        Average precision of the weights (highest), of the untied scores (highest), or the
-        normalised squared error of the weights (lowest).
-    normalize : bool
-        With "sse": scale each graph to the total weight of the true graph first, as graphs of the
-        log-degree penalty need; average precision does not depend on the scale.
-
-    Returns
-    -------
-    Oracle
-    """
-    check_option("metric", metric, ("aps", "aps_scores", "sse"))
-    if grid.weights is None or grid.scores is None:
-        raise ValueError("the grid has no weights; call fit_grid with keep=True")
-    if metric == "sse":
-        values = sse_many(W_true, grid.weights, normalize=normalize)
-        index = int(np.argmin(values))
-    else:
-        untied = metric == "aps_scores"
-        values = (
-            aps_many(W_true, grid.scores, threshold=None)
-            if untied
-            else aps_many(W_true, grid.weights)
-        )
-        index = int(np.argmax(values))
-    return Oracle(index, grid.point(index), float(values[index]), values)
+#: What held-out entries choose from where nothing is given, for data in units of their scales: from
+#: a noise of a third of a per cent of the signals to one of a tenth; from a graph that hardly
+#: matters to one that shapes the signals.
+HELD_OUT_GRID: dict[str, Array] = {
+    "lam": np.logspace(-5, -2, 4),
+    "rho": 3.0 * np.logspace(-4, -1, 4),
+}
 
 
 @dataclass(frozen=True)
@@ -157,9 +119,10 @@ def select_held_out(
     Parameters
     ----------
     model, Y, K_x, K_z, x, z, lam, rho, **options
-        As for :func:`kgl.fit_grid`; ``kernel_x`` and ``kernel_z`` may be lists of kernels to choose
-        from. The model must predict entries that it leaves out of the fit: GL predicts nothing and
-        GL2Step treats them as zero, so both are refused.
+        As for :func:`kgl.fit_grid`, with lam and rho of :data:`HELD_OUT_GRID` by default;
+        ``kernel_x`` and ``kernel_z`` may be lists of kernels to choose from. The model must predict
+        entries that it leaves out of the fit: GL predicts nothing and GL2Step treats them as zero,
+        so both are refused.
     psi : sequence of float, optional
         Values to cross with the others. With ``graph="density"`` none are needed: the errors of
         (lam, rho) are then those of graphs with the wanted density. Where psi is given all the
@@ -198,10 +161,14 @@ def select_held_out(
     m = values.shape[-1]
     edges = model(**target)._target_edges(m)  # a bad target is refused before the work
     axes: dict[str, Any] = {"lam": lam, "rho": rho, "psi": psi, "density": None}
+    given = [name for name in ("lam", "rho") if axes[name] is not None]
+    for name in model._spec.hyperparameters:
+        if axes[name] is None and name in HELD_OUT_GRID:
+            axes[name] = HELD_OUT_GRID[name]
     if graph == "density" and psi is None:
         axes["density"] = edges / (m * (m - 1) / 2)
     side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
-    choices = _kernel_choices(options)
+    choices = kernel_choices(kernel_axes(options))
     problems = [prepare_grid(model, Y, side, axes, {**options, **kernels}) for kernels in choices]
     held_out = _folds(folds, values, n_folds, seed)
     report = reporter(progress, "fold")
@@ -216,7 +183,7 @@ def select_held_out(
     best: dict[str, Any] = {
         name: float(values[int(np.argmin(mse))]) for name, values in problem.params.items()
     }
-    _warn_at_end(problem.axes, best)
+    _warn_at_end({name: problem.axes[name] for name in given}, best)
     instability = None
     if graph == "stability":
         best["psi"], instability = _stable_psi(
@@ -240,19 +207,6 @@ def select_held_out(
 def _counted(report: Progress | None, before: int, total: int) -> Progress | None:
     """Return a report that counts on from ``before``."""
     return None if report is None else lambda done, _: report(before + done, total)
-
-
-def _kernel_choices(options: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the combinations of kernels to compare: lists are crossed, others are as they are."""
-    lists = {
-        name: list(options[name])
-        for name in ("kernel_x", "kernel_z")
-        if isinstance(options.get(name), list | tuple)
-    }
-    for name, kernels in lists.items():
-        if not kernels:
-            raise ValueError(f"{name} is an empty list; give at least one kernel")
-    return [dict(zip(lists, chosen, strict=True)) for chosen in product(*lists.values())]
 
 
 def _folds(
@@ -309,32 +263,34 @@ def _fold_errors(
 ) -> Array:
     """Return the error of each fold at every point, with one warning for all folds."""
     ready, estimator = problem.ready, problem.estimator
-    options = replace(ready.options, signals=True)
-    residual, converged = [], []
-    units = ready.preparation.scale
+    options = loosened(replace(ready.options, signals=True))
+    residual = []
+    preparation = ready.preparation
+    log = preparation.origin is not None
+    units = Preparation.fit(np.nan_to_num(values), ready.mask, "node", estimator.scale).scale
 
     def predict(train: Array) -> Iterator[tuple[np.ndarray, Array | None]]:
         mask = ~np.isnan(train)
         # means and scales of the training entries alone: others would tell of those held out
-        own = Preparation.fit(train, mask, estimator.center, estimator.scale)
+        own = Preparation.fit(train, mask, estimator.center, estimator.scale, log)
         data = replace(ready.data, Y=own.apply(np.where(mask, train, 0.0), mask), mask=mask)
         # points whose density is out of reach matter only if they are chosen: no warning here
-        for chunk in solve_grid(data, ready.spec, problem.params, options):
+        for chunk in solve_grid(data, ready.spec, problem.params, options, refit=False):
             residual.append(chunk.batch.residual)
-            converged.append(chunk.batch.converged)
             signals = chunk.batch.signals
             yield chunk.where, None if signals is None else own.undo(signals)
 
     errors = cross_validate_grid(
         values / units, folds, predict, problem.n_points, progress=progress
     )
-    problem.warn(np.concatenate(residual), np.concatenate(converged), stacklevel=4)
+    # fits of folds are cut short on purpose
+    problem.warn(np.concatenate(residual), np.ones(1, dtype=bool), stacklevel=4)
     return errors
 
 
 def _warn_at_end(axes: dict[str, Array], best: dict[str, Any]) -> None:
-    for name in ("lam", "rho"):
-        axis = np.sort(axes.get(name, np.empty(0)))
+    for name, values in axes.items():
+        axis = np.sort(values)
         if len(axis) > 2 and best[name] in (axis[0], axis[-1]):
             warnings.warn(
                 f"the error is least at the end of the grid, {name} = {best[name]:g}; extend the "

@@ -18,6 +18,8 @@ from kgl.laplacian import (
     complete_laplacian,
     laplacian_from_adjacency,
     pairwise_sq_distances,
+    signed_sq_distances,
+    signed_sq_distances_from_gram,
     sq_distances_from_gram,
 )
 from kgl.problem import ModelSpec, graph_penalty
@@ -104,6 +106,8 @@ class Batch:
     history : list of arrays (n_iter + 1, 4) or None
         Parts of the objective (fit, ridge, smoothness, graph) after each outer iteration, and
         after the last signal step, which fits the signals to the final graph.
+    signs : array (G, m, m) or None
+        1 and -1: how the nodes of each pair move, where graphs are signed.
     """
 
     weights: Array
@@ -115,6 +119,14 @@ class Batch:
     signals: Array | None = None
     history: list[Array] | None = None
     inner_iterations: int = field(default=0)
+    signs: Array | None = None
+
+
+def _distances(gram: Array, *, signed: bool) -> tuple[Array, Array | None]:
+    """Return squared distances of fitted signals, and the signs of pairs in a signed graph."""
+    if signed:
+        return signed_sq_distances_from_gram(gram)
+    return sq_distances_from_gram(gram), None
 
 
 def _graph_distances(Z: Array, rho: Array, edge_cost: Array | None) -> Array:
@@ -149,10 +161,14 @@ def _targets(options: Options, n_points: int) -> np.ndarray | None:
     return np.broadcast_to(options.target_edges, (n_points,))
 
 
-def _read_off(data: SignalData, psi: Array, options: Options) -> Batch:
+def _read_off(data: SignalData, psi: Array, options: Options, *, signed: bool) -> Batch:
     """GL: one graph step on the distances of the data themselves."""
-    Z = pairwise_sq_distances(data.Y, data.mask)
-    n_points = len(psi)
+    n_points, signs = len(psi), None
+    if signed:
+        Z, one = signed_sq_distances(data.Y, data.mask)
+        signs = np.repeat(one[None], n_points, axis=0)
+    else:
+        Z = pairwise_sq_distances(data.Y, data.mask)
     scale = np.full(n_points, options.smoothness_scale)
     distances = _graph_distances(Z, scale, options.edge_cost)
     step, psi = _solve_graph(distances, psi, _targets(options, n_points), None, options)
@@ -165,8 +181,9 @@ def _read_off(data: SignalData, psi: Array, options: Options) -> Batch:
     signals = np.broadcast_to(data.Y, (n_points, *data.Y.shape)) if options.signals else None
     ones = np.ones(n_points, dtype=int)
     return Batch(
-        step.weights, step.scores, step.residual, ones, ones.astype(bool), psi, signals, history
-    )
+        step.weights, step.scores, step.residual, ones, ones.astype(bool), psi, signals, history,
+        signs=signs,
+    )  # fmt: skip
 
 
 def solve_points(
@@ -174,14 +191,14 @@ def solve_points(
 ) -> Batch:
     """Solve all points at once: hyperparameters are arrays (G,)."""
     if not spec.fitted:
-        return _read_off(data, psi, options)
+        return _read_off(data, psi, options, signed=spec.signed)
     rho, psi = rho * options.smoothness_scale, psi.copy()
     n_points, m = len(psi), data.Y.shape[1]
     target = _targets(options, n_points)
     step = make_signal_step(data, spec, tol=options.inner_tol)
     first = complete_laplacian(m) if options.init is None else options.init
     L = np.broadcast_to(first, (n_points, m, m)).copy()
-    out = _empty_batch(psi, m)
+    out = _empty_batch(psi, m, signed=spec.signed)
     records: list[list[Array]] = [[] for _ in range(n_points)]
     dual: Array | None = None
     warm: Array | None = None
@@ -194,11 +211,11 @@ def solve_points(
         else:
             solution = step.solve(L, lam[running], rho[running], warm=warm, parts=options.history)
         out.inner_iterations += solution.n_inner
-        Z = sq_distances_from_gram(solution.gram)
+        Z, signs = _distances(solution.gram, signed=spec.signed)
         Z = _graph_distances(Z, rho[running], options.edge_cost)
         wanted = None if target is None or iteration >= SETTLED else target[running]
         graph, psi[running] = _solve_graph(Z, psi[running], wanted, dual, options)
-        new = laplacian_from_adjacency(graph.weights)
+        new = laplacian_from_adjacency(graph.weights, signs)
         out.n_iter[running] += 1
         if options.history:
             parts = _parts(solution, L, graph.weights, new, rho[running], psi[running], options)
@@ -210,9 +227,7 @@ def solve_points(
         if not stop.any():
             continue
         which = running[stop]
-        out.weights[which] = graph.weights[stop]
-        out.scores[which] = graph.scores[stop]
-        out.residual[which] = graph.residual[stop]
+        _put(out, which, graph, signs, stop)
         out.converged[which] = done[stop]
         running, L, dual = running[~stop], L[~stop], dual[~stop]
         if warm is not None:
@@ -227,7 +242,7 @@ def solve_points(
     return out
 
 
-def _empty_batch(psi: Array, m: int) -> Batch:
+def _empty_batch(psi: Array, m: int, *, signed: bool) -> Batch:
     n_points = len(psi)
     return Batch(
         weights=np.empty((n_points, m, m)),
@@ -236,7 +251,19 @@ def _empty_batch(psi: Array, m: int) -> Batch:
         n_iter=np.zeros(n_points, dtype=int),
         converged=np.zeros(n_points, dtype=bool),
         psi=psi,
+        signs=np.ones((n_points, m, m)) if signed else None,
     )
+
+
+def _put(
+    out: Batch, which: np.ndarray, graph: GraphStep, signs: Array | None, stop: np.ndarray
+) -> None:
+    """Keep the graphs of the points that stop."""
+    out.weights[which] = graph.weights[stop]
+    out.scores[which] = graph.scores[stop]
+    out.residual[which] = graph.residual[stop]
+    if out.signs is not None and signs is not None:
+        out.signs[which] = signs[stop]
 
 
 def _first_signals(
@@ -263,7 +290,7 @@ def _add_signals(
     """Add the signals of the final graphs, and the history that ends with them, where asked for."""
     if not (options.signals or options.history):
         return
-    L = laplacian_from_adjacency(out.weights)
+    L = laplacian_from_adjacency(out.weights, out.signs)
     last = make_signal_step(data, spec, tol=min(options.inner_tol, options.final_tol))
     solution = last.solve(L, lam, rho, warm=warm, parts=options.history, signals=options.signals)
     out.signals = solution.signals

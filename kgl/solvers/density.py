@@ -14,7 +14,7 @@ from kgl.solvers.density_step import close_in, count_edges, edge_tolerance
 from kgl.solvers.graph_step import graph_step
 from kgl.solvers.signal_step import SignalData
 
-__all__ = ["fit_edges", "n_edges", "warn_if_missed"]
+__all__ = ["PATIENCE", "fit_edges", "n_edges", "warn_if_missed"]
 
 #: Fits at most, besides the first, where the first psi does not give the number of edges.
 MAX_FITS = 20
@@ -34,6 +34,7 @@ def fit_edges(
     options: Options,
     *,
     max_fits: int | None = None,
+    patience: int = PATIENCE,
 ) -> tuple[Batch, np.ndarray]:
     """Fit a model at psi that give ``options.target_edges`` edges, or as near as it gets.
 
@@ -48,6 +49,8 @@ def fit_edges(
     max_fits : int, optional
         Fits at most, besides the first, where the first does not have the number of edges;
         :data:`MAX_FITS` if not given.
+    patience : int
+        Fits after which a number of edges that calls for no warning is near enough.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def fit_edges(
         floor=LOWEST * psi,
         narrow=NARROW,
         max_tries=(MAX_FITS if max_fits is None else max_fits) if spec.fitted else 0,
-        patience=PATIENCE,
+        patience=patience,
         fair=fair_miss(m),
     )
     gap = np.abs(count_edges(batch.weights) - target)

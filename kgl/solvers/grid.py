@@ -17,7 +17,7 @@ from kgl._validation import check_observations
 from kgl.kernels import kernel_eigen
 from kgl.problem import ModelSpec
 from kgl.solvers.alternating import Batch, Options, solve_points
-from kgl.solvers.density import fit_edges, n_edges
+from kgl.solvers.density import PATIENCE, fit_edges, n_edges
 from kgl.solvers.signal_step import SignalData, make_signal_step
 
 __all__ = ["Chunk", "gather", "join", "signal_data", "solve_grid"]
@@ -78,6 +78,7 @@ def solve_grid(
     *,
     chunk_size: int | None = None,
     max_fits: int | None = None,
+    patience: int = PATIENCE,
     refit: bool = True,
 ) -> Iterator[Chunk]:
     """Solve one model on one data set at every point of a grid.
@@ -91,8 +92,9 @@ def solve_grid(
         that psi is found for.
     chunk_size : int, optional
         Points solved together; chosen to bound memory if not given.
-    max_fits : int, optional
-        Fits at most that look for a density; see :func:`kgl.solvers.density.fit_edges`.
+    max_fits, patience : int, optional
+        Fits at most that look for a density, and those after which a near one will do; see
+        :func:`kgl.solvers.density.fit_edges`.
     refit : bool
         Whether the graph of a density is that of a fit at the psi that was found. Without it, it is
         the graph of the alternation that finds psi: enough to compare predictions.
@@ -115,7 +117,9 @@ def solve_grid(
             if target is None or not refit:
                 batch = solve_points(data, spec, lam[where], rho[where], psi[where], part)
             else:
-                batch, gap = fit_edges(data, spec, lam[where], rho[where], part, max_fits=max_fits)
+                batch, gap = fit_edges(
+                    data, spec, lam[where], rho[where], part, max_fits=max_fits, patience=patience
+                )
             yield Chunk(where, batch, gap)
 
 
@@ -174,6 +178,6 @@ def join(chunks: Sequence[Chunk]) -> Batch:
             for k, rows in zip(chunk.where.tolist(), chunk.batch.history or (), strict=True)
         }
         history = [found[k] for k in range(len(found))]
-    names = ("weights", "scores", "residual", "n_iter", "converged", "psi", "signals")
+    names = ("weights", "scores", "residual", "n_iter", "converged", "psi", "signals", "signs")
     inner = sum(chunk.batch.inner_iterations for chunk in chunks)
     return Batch(**{name: all_of(name) for name in names}, history=history, inner_iterations=inner)

@@ -15,7 +15,8 @@ __all__ = ["StiffMaskedStep", "StiffStep"]
 def _stiff_modes(data: SignalData, L: Array) -> tuple[Array, Array]:
     r"""Return eigenvalues (G, r) and eigenvectors (G, r, r) of ``B'LB``, null ones exactly zero.
 
-    They are read off the singular values of :math:`\sqrt{w_{ij}} (b_i - b_j)`, one row an edge.
+    They are read off the singular values of :math:`\sqrt{w_{ij}} (b_i - s_{ij} b_j)`, one row an
+    edge, with the sign of the edge in a signed graph and 1 otherwise.
     A singular value is known to about 1e-16 of the largest, hence its square to 1e-32, where an
     eigenvalue of the product itself would be known to 1e-16 alone; and what is zero but for
     rounding is set to zero, so that no rho makes a penalty of it.
@@ -26,9 +27,10 @@ def _stiff_modes(data: SignalData, L: Array) -> tuple[Array, Array]:
     rows, cols = np.triu_indices(m, 1)
     values, vectors = np.empty((len(L), rank)), np.empty((len(L), rank, rank))
     for g, graph in enumerate(L):
-        weights = np.maximum(-graph[rows, cols], 0.0)
-        on = weights > 0.0
-        factor = np.sqrt(weights[on])[:, None] * (B[rows[on]] - B[cols[on]])
+        links = -graph[rows, cols]
+        on = links != 0.0
+        far = np.sign(links[on])[:, None] * B[cols[on]]
+        factor = np.sqrt(np.abs(links[on]))[:, None] * (B[rows[on]] - far)
         if len(factor) > rank:
             factor = np.linalg.qr(factor, mode="r")
         padded = np.zeros((rank, rank))
@@ -44,7 +46,7 @@ class StiffStep(SpectralBase):
 
     Only ratios that lie between 0 and 1 are formed. The Gram matrix is that of signals less their
     mean over the nodes, which changes neither tr(G L) nor a distance: differences between nodes
-    are then not lost beside what the nodes have in common.
+    are then not lost beside what the nodes have in common. In a signed graph the mean counts.
     """
 
     def _precisions(self, L: Array, lam: Array, rho: Array) -> tuple[Array, Array]:
@@ -79,7 +81,7 @@ class StiffStep(SpectralBase):
         C *= kept  # the fitted signals
         if want.signals:
             solution.signals = np.matmul(self._Qz, np.matmul(C, U.swapaxes(-1, -2)))
-        centred = U - U.mean(axis=1, keepdims=True)
+        centred = U if self.spec.signed else U - U.mean(axis=1, keepdims=True)
         inner = self._gram(C)
         solution.gram = np.matmul(centred, np.matmul(inner, centred.swapaxes(-1, -2)))
         return solution
@@ -93,4 +95,4 @@ class StiffMaskedStep(CoefficientStep, StiffStep):
         return U, 1.0 / precision
 
     def _gram(self, F: Array) -> Array:
-        return super()._gram(F - F.mean(axis=-1, keepdims=True))
+        return super()._gram(F if self.spec.signed else F - F.mean(axis=-1, keepdims=True))

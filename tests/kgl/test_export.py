@@ -61,7 +61,7 @@ def test_sparse_is_the_weights_in_order(fit: GraphLearner) -> None:
 
 def test_edges_are_listed_heaviest_first(fit: GraphLearner) -> None:
     edges = fit.to_edges()
-    assert list(edges.columns) == ["source", "target", "weight", "score"]
+    assert list(edges.columns) == ["source", "target", "weight", "score", "sign"]
     assert list(edges.index) == list(range(len(edges)))
     assert len(edges) == np.count_nonzero(np.triu(fit.weights_, 1))
     assert (edges["weight"] > 0).all()

@@ -21,7 +21,7 @@ from kgl.solvers.interior_point import log_degree_interior_point
 # --- log-degree: the certificate is that of the problem that was asked --------------------------
 
 #: No preparation: the certificate is that of the data as they are.
-RAW: dict[str, Any] = {"center": "none", "scale": "none"}
+RAW: dict[str, Any] = {"center": "none", "scale": "none", "log": False, "signed": False}
 
 
 def residual_by_hand(W: Array, Z: Array, psi: float) -> float:
@@ -162,7 +162,8 @@ def a_data_set(model: type[GraphLearner], masked: bool) -> tuple[Array, dict[str
 
 
 def settings(model: type[GraphLearner], **values: object) -> dict[str, object]:
-    return {k: v for k, v in values.items() if k in model._spec.hyperparameters}
+    known = {k: v for k, v in values.items() if k in model._spec.hyperparameters}
+    return {**known, "signed": False}
 
 
 @pytest.mark.parametrize("masked", [False, True])

@@ -26,7 +26,7 @@ OBSERVATION_SIDE = (KGLO, KGL, KGLAgnostic)
 N, M = 14, 6
 WEIGHTS = {"lam": 0.3, "rho": 0.2, "psi": 0.5}
 #: No preparation: formulas are compared with the data as they are.
-RAW: dict[str, Any] = {"center": "none", "scale": "none"}
+RAW: dict[str, Any] = {"center": "none", "scale": "none", "log": False, "signed": False}
 
 every_model = pytest.mark.parametrize("model", MODELS)
 full_and_masked = pytest.mark.parametrize("missing", [0.0, 0.4], ids=["full", "masked"])

@@ -19,7 +19,7 @@ from kgl.simulate import make_dataset
 DATA = make_dataset("er", m=8, n=24, dependent=True, noise=0.2)
 MASKED = make_dataset("er", m=8, n=24, dependent=True, noise=0.2, missing=0.3)
 #: No preparation: errors are recomputed with the data as they are.
-RAW: dict[str, Any] = {"center": "none", "scale": "none"}
+RAW: dict[str, Any] = {"center": "none", "scale": "none", "log": False, "signed": False}
 AXES: dict[str, Any] = {"lam": [0.03, 1.0, 30.0], "rho": [0.01, 0.3], "psi": [0.3, 3.0]}
 SIDE = {"K_x": DATA.K_x, "K_z": DATA.K_z}
 
@@ -143,10 +143,14 @@ def test_the_choice_minimises_the_error_recomputed_by_hand(
 ) -> None:
     axes = {name: values for name, values in AXES.items() if name in model().get_params()}
     found = select_held_out(model, MASKED.Y, **side, **axes, n_folds=3, seed=5, average=True, **RAW)
-    errors = errors_by_hand(model, MASKED.Y, axes, 3, 5, side, average=True, **RAW)
+    short = {"tol": 2e-2, "max_iter": 8}  # fits of folds are cut short
+    errors = errors_by_hand(model, MASKED.Y, axes, 3, 5, side, average=True, **RAW, **short)
     mean = errors.mean(axis=0)
-    assert found.mse == pytest.approx(mean, rel=1e-6)
-    assert found.mse_se == pytest.approx(errors.std(axis=0, ddof=1) / np.sqrt(3), rel=1e-5)
+    assert found.mse == pytest.approx(mean, rel=1e-4)
+    assert found.mse_se == pytest.approx(errors.std(axis=0, ddof=1) / np.sqrt(3), rel=1e-3)
+    # which does not change the choice
+    whole = errors_by_hand(model, MASKED.Y, axes, 3, 5, side, average=True, **RAW).mean(axis=0)
+    assert whole[np.argmin(found.mse)] <= 1.01 * whole.min()
     points = list(product(*axes.values()))
     for k, name in enumerate(axes):
         assert np.array_equal(found.grid_params[name], [point[k] for point in points])
@@ -164,7 +168,8 @@ def test_without_psi_errors_are_those_of_graphs_with_the_density(target: dict[st
     axes = {"lam": AXES["lam"], "rho": AXES["rho"]}
     found = select_held_out(KGL, MASKED.Y, **SIDE, **axes, n_folds=3, seed=5, **target, **RAW)
     errors = errors_by_hand(KGL, MASKED.Y, axes, 3, 5, SIDE, density=7 / 28, **RAW)
-    assert found.mse == pytest.approx(errors.mean(axis=0), rel=1e-6)
+    # psi is that of one alternation in a fold, not searched for by whole fits
+    assert found.mse == pytest.approx(errors.mean(axis=0), rel=0.02)
     points = np.array(list(product(*axes.values())))
     assert list(found.grid_params) == ["lam", "rho", "density"]
     assert np.array_equal(found.grid_params["lam"], points[:, 0])
