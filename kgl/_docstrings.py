@@ -40,8 +40,9 @@ PARAMETERS = {
     ),
     "log": (
         '{"auto", True, False}',
-        "Whether logarithms are taken before that, from an origin that is found for each node: "
-        "where values clearly grow by factors, as incomes do, always, or never.",
+        "Whether the graph is learned from logarithms, from an origin that is found for each "
+        "node: where values clearly grow by factors, as incomes do, always, or never. Signals "
+        "are fitted to the values themselves in any case.",
     ),
     "signed": (
         "bool",

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
@@ -36,19 +36,17 @@ from kgl.laplacian import laplacian_from_adjacency
 from kgl.prediction import Prediction, Prepared
 from kgl.preparation import Preparation, warn_if_levels_dominate
 from kgl.problem import PARTS, ModelSpec
-from kgl.solvers.alternating import Options, solve_points
-from kgl.solvers.density import fit_edges, n_edges, warn_if_missed
+from kgl.solvers.alternating import Options, fit_signals, solve_points
+from kgl.solvers.density import fit_edges, n_edges, short_patience, warn_if_missed
 from kgl.solvers.graph_step import warn_if_inexact
 from kgl.solvers.routes import SOLVERS, graph_solver
 from kgl.solvers.signal_step import SignalData
 
-__all__ = ["DEFAULT_DENSITY", "DEFAULT_KERNEL", "PATIENCE", "GraphLearner"]
+__all__ = ["DEFAULT_DENSITY", "DEFAULT_KERNEL", "GraphLearner"]
 
 REGULARIZERS = ("frobenius", "log-degree")
 #: Share of pairs that are edges where neither psi nor a density is given: the paper's graphs.
 DEFAULT_DENSITY = 0.3
-#: Fits that look for a density to the last edge; then a few edges more or less will do.
-PATIENCE = 1
 #: Relative tolerance of iterative signal steps; the last one is solved to rounding.
 INNER_TOL = 1e-9
 #: Turns covariates into kernels: free of their units, with widths that the data choose.
@@ -127,10 +125,12 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
         options = replace(ready.options, signals=True, history=True)
         if self.psi is None:
             self._check_density_sets_psi()
-            target = np.array([self._target_edges(len(ready.names))])
+            m = len(ready.names)
+            target = np.array([self._target_edges(m)])
             aimed = replace(options, target_edges=target)
-            batch, gap = fit_edges(ready.data, ready.spec, *point, aimed, patience=PATIENCE)
-            warn_if_missed(gap, target, options, len(ready.names))
+            patience = short_patience(m)
+            batch, gap = fit_edges(ready.data, ready.spec, *point, aimed, patience=patience)
+            warn_if_missed(gap, target, options, m)
         else:
             psi = np.array([check_hyperparameter("psi", self.psi)])
             batch = solve_points(ready.data, ready.spec, *point, psi, options)
@@ -141,8 +141,11 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
         self.signs_ = np.ones_like(self.weights_) if batch.signs is None else batch.signs[0]
         self.laplacian_ = laplacian_from_adjacency(self.weights_, self.signs_)
         self.edge_scores_ = batch.scores[0]
-        self._fitted = np.array(batch.signals[0])
-        self.signals_ = ready.preparation.undo(self._fitted)
+        logs = ready.preparation.origin is not None
+        shown = self._values(ready, Y, K_x=K_x, K_z=K_z, x=x, z=z)
+        signals = fit_signals(shown.data, ready.spec, *point, batch, options) if logs else None
+        self._fitted = np.array(batch.signals[0] if signals is None else signals[0])
+        self.signals_ = shown.preparation.undo(self._fitted)
         self.history_ = batch.history[0]
         self.objective_history_ = self.history_.sum(axis=1)
         self.objective_ = float(self.objective_history_[-1])
@@ -150,11 +153,20 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
         self.n_iter_ = int(batch.n_iter[0])
         self.converged_ = bool(batch.converged[0])
         self.kkt_residual_ = float(batch.residual[0])
-        self._ready = ready
+        self._ready = shown
+        self._logs = logs
         self._index = list(Y.index) if hasattr(Y, "loc") else None
         self._point = (lam, rho * ready.options.smoothness_scale)
         self._warn()
         return self
+
+    def _values(self, ready: Prepared, Y: Any, **side: Any) -> Prepared:
+        """Return what signals are fitted to: the values, also where the graph is of logarithms."""
+        if ready.preparation.origin is None:
+            return ready
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the same as of the logarithms
+            return clone(self).set_params(log=False)._prepare(Y, **side)
 
     def _warn(self) -> None:
         if not self.converged_:

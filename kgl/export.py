@@ -43,6 +43,7 @@ class GraphExport:
         scale: str
         signed: bool
         signs_: Array
+        _logs: bool
         _spec: ClassVar[ModelSpec]
         _ready: Any
 
@@ -135,7 +136,7 @@ class GraphExport:
         n = len(self.signals_)
         negative = int(np.count_nonzero((weights > 0) & (self.signs_ < 0))) // 2
         opposite = f", {negative} of them negative" if negative else ""
-        logs = "" if self._ready.preparation.origin is None else "logarithms, "
+        logs = "graph of logarithms, " if self._logs else ""
         lines = [
             f"{self._spec.name}: {m} nodes, {edges} edges (density "
             f"{edges / (m * (m - 1) / 2):.3f}){opposite}, {len(isolated)} isolated{which}",

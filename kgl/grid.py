@@ -15,12 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from kgl._progress import reporter
 from kgl._types import Array
 from kgl._validation import check_fraction, check_hyperparameter
-from kgl.base import PATIENCE, GraphLearner
+from kgl.base import GraphLearner
 from kgl.grid_result import KERNEL_AXES, GridResult
 from kgl.laplacian import edges_from_adjacency
 from kgl.prediction import Prepared
-from kgl.solvers.alternating import Options
-from kgl.solvers.density import n_edges, warn_if_missed
+from kgl.solvers.alternating import Options, fit_signals
+from kgl.solvers.density import n_edges, short_patience, warn_if_missed
 from kgl.solvers.graph_step import warn_if_inexact
 from kgl.solvers.grid import Chunk, gather, solve_grid
 
@@ -174,7 +174,7 @@ def _solved(
             problem.params,
             options,
             chunk_size=chunk_size,
-            patience=PATIENCE,
+            patience=short_patience(len(ready.names)),
         ):
             part = _as_result(problem, chunk)
             part.axes = {**axes, **part.axes}
@@ -203,11 +203,23 @@ class GridProblem:
     axes: dict[str, Array]
     params: dict[str, Array]
     options: dict[str, Any]
+    values: Prepared
 
     @property
     def n_points(self) -> int:
         """Number of points of the grid."""
         return len(next(iter(self.params.values())))
+
+    def signals(self, chunk: Chunk) -> Array:
+        """Return the signals of solved points in the units of the data."""
+        signals = chunk.batch.signals
+        assert signals is not None
+        if self.values is not self.ready:
+            one = np.ones(self.n_points)
+            lam, rho = (self.params.get(name, one)[chunk.where] for name in ("lam", "rho"))
+            data, spec = self.values.data, self.ready.spec
+            signals = fit_signals(data, spec, lam, rho, chunk.batch, self.ready.options)
+        return self.values.preparation.undo(signals)
 
     def warn(self, residual: Array, converged: np.ndarray, stacklevel: int = 3) -> None:
         """Warn where a graph is inexact or the alternation was cut short."""
@@ -244,14 +256,14 @@ def prepare_grid(
         estimator._check_density_sets_psi()
     mesh = np.meshgrid(*axes.values(), indexing="ij")
     params = {name: values.reshape(-1) for name, values in zip(axes, mesh, strict=True)}
-    return GridProblem(estimator, ready, axes, params, options)
+    return GridProblem(estimator, ready, axes, params, options, estimator._values(ready, Y, **side))
 
 
 def _as_result(problem: GridProblem, chunk: Chunk) -> GridResult:
     batch, params = chunk.batch, problem.params
     parts, signals = None, batch.signals
     if signals is not None:
-        signals = problem.ready.preparation.undo(signals)
+        signals = problem.signals(chunk)
     if batch.history is not None:
         parts = np.array([rows[-1] for rows in batch.history])
     return GridResult(

@@ -15,12 +15,25 @@ from kgl.base import GraphLearner
 from kgl.folds import hold_out
 from kgl.models import DEFAULT_DENSITY, KGL
 
-__all__ = ["KGLImputer"]
+__all__ = ["KGLImputer", "default_density"]
 
 #: Folds whose entries :meth:`KGLImputer.score` hides, one at a time.
 SCORE_FOLDS = 5
 #: Neighbours per node on average, at least, where no estimator is given.
 NEIGHBOURS = 4.0
+
+
+def default_density(m: int) -> float:
+    """Return the density of the imputer's own model.
+
+    A node without an edge has nothing to be filled from, so few nodes need more of them.
+
+    Examples
+    --------
+    >>> default_density(50), default_density(5)
+    (0.3, 1.0)
+    """
+    return max(DEFAULT_DENSITY, min(1.0, NEIGHBOURS / (m - 1)))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -34,7 +47,7 @@ class KGLImputer(TransformerMixin, BaseEstimator):
     ----------
     estimator : GraphLearner, optional
         The model, any that fits signals. If not given, :class:`kgl.KGL` with its defaults, but with
-        four neighbours per node on average or more, and without logarithms.
+        four neighbours per node on average or more.
 
     Attributes
     ----------
@@ -73,11 +86,8 @@ class KGLImputer(TransformerMixin, BaseEstimator):
             ``x``, ``z``, ``K_x`` and ``K_z``, as for :meth:`GraphLearner.fit`.
         """
         if self.estimator is None:
-            # a node without an edge has nothing to be filled from, so few nodes need more of them
-            m = np.shape(X)[1] if np.ndim(X) == 2 else 2
-            density = max(DEFAULT_DENSITY, min(1.0, NEIGHBOURS / (m - 1)))
-            # errors count in the units of the data: logarithms would favour small values
-            model: GraphLearner = KGL(density=density, log=False)
+            density = default_density(np.shape(X)[1] if np.ndim(X) == 2 else 2)
+            model: GraphLearner = KGL(density=density)
         else:
             model = clone(self.estimator)
         if not model._spec.fitted:

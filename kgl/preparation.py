@@ -3,7 +3,8 @@
 The models have no intercept, and their smoothness term compares values across nodes: on raw data
 they link nodes of similar level. So by default every node is centred by its own mean and divided by
 its own standard deviation, both of its observed entries. Hyperparameters then mean the same
-whatever the units. Where values grow by factors (:mod:`kgl.skewness`), logarithms are prepared so.
+whatever the units. Where values grow by factors (:mod:`kgl.skewness`), the graph is learned from
+logarithms; signals are fitted to the values as they are.
 """
 
 from __future__ import annotations
@@ -131,11 +132,10 @@ class Preparation:
         return ready if mask is None else np.where(mask, ready, 0.0)
 
     def undo(self, signals: Array) -> Array:
-        """Return signals (..., n, m) in the units of the data."""
+        """Return signals (..., n, m) in the units of the data, or of its logarithms."""
         if not self.changes:
             return signals
-        values = signals * self.scale + self.columns + self.rows[:, None]
-        return np.asarray(values if self.origin is None else np.exp(values) + self.origin)
+        return np.asarray(signals * self.scale + self.columns + self.rows[:, None])
 
     def for_observations(self, n: int) -> Preparation:
         """Return the preparation of ``n`` new observations, which have no mean of their own."""
@@ -149,11 +149,7 @@ class Preparation:
         """
         columns = _smoothed(self.columns, kernel, cross)
         scale = np.exp(_smoothed(np.log(self.scale), kernel, cross))
-        if self.origin is None or self.least is None:
-            return replace(self, columns=columns, scale=scale)
-        origin = _smoothed(self.origin, kernel, cross)
-        least = np.exp(_smoothed(np.log(self.least), kernel, cross))
-        return Preparation(self.rows, columns, scale, origin, least)
+        return replace(self, columns=columns, scale=scale)
 
 
 def _means(values: Array, seen: np.ndarray, axis: int) -> Array:

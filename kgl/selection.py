@@ -169,7 +169,9 @@ def select_held_out(
         axes["density"] = edges / (m * (m - 1) / 2)
     side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
     choices = kernel_choices(kernel_axes(options))
-    problems = [prepare_grid(model, Y, side, axes, {**options, **kernels}) for kernels in choices]
+    # errors are those of values, also where the graph of the final fit is one of logarithms
+    plain = {**options, "log": False}
+    problems = [prepare_grid(model, Y, side, axes, {**plain, **kernels}) for kernels in choices]
     held_out = _folds(folds, values, n_folds, seed)
     report = reporter(progress, "fold")
     total = len(problems) * len(held_out)
@@ -265,14 +267,12 @@ def _fold_errors(
     ready, estimator = problem.ready, problem.estimator
     options = loosened(replace(ready.options, signals=True))
     residual = []
-    preparation = ready.preparation
-    log = preparation.origin is not None
-    units = Preparation.fit(np.nan_to_num(values), ready.mask, "node", estimator.scale).scale
+    units = ready.preparation.scale
 
     def predict(train: Array) -> Iterator[tuple[np.ndarray, Array | None]]:
         mask = ~np.isnan(train)
         # means and scales of the training entries alone: others would tell of those held out
-        own = Preparation.fit(train, mask, estimator.center, estimator.scale, log)
+        own = Preparation.fit(train, mask, estimator.center, estimator.scale)
         data = replace(ready.data, Y=own.apply(np.where(mask, train, 0.0), mask), mask=mask)
         # points whose density is out of reach matter only if they are chosen: no warning here
         for chunk in solve_grid(data, ready.spec, problem.params, options, refit=False):

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from kgl._types import Array
+from kgl.imputer import KGLImputer, default_density
 from kgl.models import KGL
 from kgl.seeding import stream
 from kgl.selection import select_held_out
@@ -179,17 +180,21 @@ def low_rank(Y: pd.DataFrame, x: Any, z: Any) -> Array:
 # ------------------------------------------------------------------------------------------ KGL
 
 
-def _kgl(**options: Any) -> Fill:
+def _imputer(**options: Any) -> Fill:
     def fill(Y: pd.DataFrame, x: pd.DataFrame | None, z: pd.Series | None) -> Array:
-        model = KGL(**options).fit(Y, x=x, z=times(z))
-        return np.asarray(model.impute(Y), dtype=float)
+        imputer = KGLImputer()
+        if options:  # the imputer's own model but for these
+            density = default_density(Y.shape[1])
+            imputer = KGLImputer(estimator=KGL(density=density, **options))
+        return np.asarray(imputer.fit_transform(Y, x=x, z=times(z)), dtype=float)
 
     return fill
 
 
 def _kgl_tuned(**options: Any) -> Fill:
     def fill(Y: pd.DataFrame, x: pd.DataFrame | None, z: pd.Series | None) -> Array:
-        found = select_held_out(KGL, Y, x=x, z=times(z), **options)
+        density = default_density(Y.shape[1])
+        found = select_held_out(KGL, Y, x=x, z=times(z), density=density, progress=False, **options)
         return np.asarray(found.estimator.impute(Y), dtype=float)
 
     return fill
@@ -203,8 +208,8 @@ METHODS = {
     "iterative": Method("IterativeImputer", iterative),
     "gp": Method("GP per node", gaussian_process, needs_z=True),
     "low_rank": Method("softImpute", low_rank),
-    "kgl": Method("KGL", _kgl(), ours=True),
-    "kgl_no_graph": Method("KGL, no graph", _kgl(rho=NO_GRAPH), ours=True),
+    "kgl": Method("KGL", _imputer(), ours=True),
+    "kgl_no_graph": Method("KGL, no graph", _imputer(rho=NO_GRAPH), ours=True),
     "kgl_tuned": Method("KGL tuned", _kgl_tuned(), ours=True),
     "kgl_tuned_no_graph": Method("KGL tuned, no graph", _kgl_tuned(rho=[NO_GRAPH]), ours=True),
 }

@@ -27,7 +27,7 @@ from kgl.solvers.density_step import density_step
 from kgl.solvers.graph_step import GraphStep, graph_step
 from kgl.solvers.signal_step import SignalData, SignalSolution, SignalStep, make_signal_step
 
-__all__ = ["Batch", "Options", "solve_points"]
+__all__ = ["Batch", "Options", "fit_signals", "solve_points"]
 
 #: Outer iterations after which psi is no longer adjusted to a number of edges: near a psi at which
 #: several edges enter at once, adjusting it for ever would keep the graph from settling.
@@ -297,6 +297,19 @@ def _add_signals(
     if options.history:
         parts = _parts(solution, L, out.weights, L, rho, out.psi, options)
         out.history = [np.array([*rows, parts[k]]) for k, rows in enumerate(records)]
+
+
+def fit_signals(
+    data: SignalData, spec: ModelSpec, lam: Array, rho: Array, batch: Batch, options: Options
+) -> Array:
+    """Return the signals (G, n, m) of other data on the same nodes, given the graphs of a batch."""
+    if not spec.fitted:
+        return np.broadcast_to(data.Y, (len(lam), *data.Y.shape))
+    L = laplacian_from_adjacency(batch.weights, batch.signs)
+    step = make_signal_step(data, spec, tol=min(options.inner_tol, options.final_tol))
+    solution = step.solve(L, lam, rho * options.smoothness_scale, signals=True)
+    assert solution.signals is not None
+    return solution.signals
 
 
 def _unchanged(old: Array, new: Array, tol: float) -> np.ndarray:

@@ -14,7 +14,7 @@ from kgl.solvers.density_step import close_in, count_edges, edge_tolerance
 from kgl.solvers.graph_step import graph_step
 from kgl.solvers.signal_step import SignalData
 
-__all__ = ["PATIENCE", "fit_edges", "n_edges", "warn_if_missed"]
+__all__ = ["PATIENCE", "fit_edges", "n_edges", "short_patience", "warn_if_missed"]
 
 #: Fits at most, besides the first, where the first psi does not give the number of edges.
 MAX_FITS = 20
@@ -86,6 +86,14 @@ def fit_edges(
 def n_edges(density: float, m: int) -> int:
     """Return the number of edges that a graph of ``m`` nodes has at a density, at least one."""
     return max(1, round(float(density) * (m * (m - 1) // 2)))
+
+
+def short_patience(m: int) -> int:
+    """Return the fits after which a near number of edges is enough for people.
+
+    In a graph of ten nodes one edge more or less shows, and fits take no time.
+    """
+    return 1 if m > 10 else PATIENCE
 
 
 def fair_miss(m: int) -> int:
