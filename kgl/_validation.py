@@ -214,18 +214,20 @@ def refuse_text(Y: Any) -> None:
     """Refuse columns of text or dates in the data of a DataFrame, by name."""
     for name in getattr(Y, "columns", ()):
         kind = str(Y[name].dtype).lower()
+        drop = f"Y.drop(columns={name!r})" if hasattr(Y, "loc") else f"Y.drop({name!r})"
         if kind.startswith(("datetime", "date", "timedelta", "duration", "period")):
             raise TypeError(
                 f"column {name!r} of Y holds dates: columns are nodes; pass it as covariate, "
-                f"Y.drop(columns={name!r}) with z=Y[{name!r}], or make it the index with z='index'"
+                f"{drop} with z=Y[{name!r}]"
+                + (", or make it the index with z='index'" if hasattr(Y, "loc") else "")
             )
         if kind.startswith(("object", "str", "categor", "enum")):
             text = next((v for v in Y[name] if isinstance(v, str)), None)
             if text is not None:
                 raise TypeError(
                     f"column {name!r} of Y holds text, for example {text!r}: columns are nodes and "
-                    f"must be numbers; drop it, Y.drop(columns={name!r}), make it the index, or "
-                    "convert it with pandas.to_numeric"
+                    f"must be numbers; drop it, {drop}, make it the index, or convert it to "
+                    "numbers"
                 )
 
 
@@ -253,8 +255,10 @@ def as_floats(Y: Any) -> Array:
     """Return a new float array in which whatever the container calls missing is NaN."""
     if np.ma.isMaskedArray(Y) or count_masked(Y):
         return np.asarray(np.ma.filled(np.ma.array(Y, dtype=float), np.nan))
-    if hasattr(Y, "to_numpy") and hasattr(Y, "columns"):
+    if hasattr(Y, "to_numpy") and hasattr(Y, "loc"):
         return np.array(Y.to_numpy(dtype=float, na_value=np.nan))
+    if hasattr(Y, "to_numpy") and hasattr(Y, "columns"):  # polars: nulls become NaN
+        return np.array(Y.to_numpy(), dtype=float)
     return np.array(Y, dtype=float)
 
 

@@ -202,7 +202,7 @@ class Prediction:
         Returns
         -------
         array or DataFrame (n, m)
-            Observed entries as they are, fitted signals elsewhere.
+            Observed entries as they are, fitted signals elsewhere; of pandas or polars as ``Y``.
         """
         check_is_fitted(self, "laplacian_")
         if np.shape(Y) != self.signals_.shape:
@@ -226,4 +226,7 @@ class Prediction:
         if hasattr(Y, "loc"):
             return Y.astype(float).where(Y.notna(), self.signals_)
         values = as_floats(Y)
-        return np.where(np.isnan(values), self.signals_, values)
+        filled = np.where(np.isnan(values), self.signals_, values)
+        if hasattr(Y, "with_columns"):  # a polars frame, which its own class makes of columns
+            return type(Y)(dict(zip(Y.columns, filled.T, strict=True)))
+        return filled

@@ -71,7 +71,10 @@ def make_task(inputs: Inputs, args: Arguments) -> Task:
     if spec.node_kernel and inputs.covariates:
         covariates["x"] = _node_covariates(inputs)
     if spec.observation_kernel and inputs.times is not None:
-        covariates["z"] = inputs.times.values
+        times = inputs.times.values
+        # days from any day will do: a calendar has its years and weeks
+        seconds = np.round(times * 86400.0).astype("timedelta64[s]") if inputs.times.dates else None
+        covariates["z"] = times if seconds is None else np.datetime64("2000-01-01") + seconds
     return Task(make(**options), covariates)
 
 
@@ -96,6 +99,8 @@ class Learned:
         Weights of the edges.
     edges : list of (int, int, float)
         Edges, heaviest first.
+    signs : array (m, m)
+        -1 for nodes that move opposite to each other, 1 for others.
     signals : array (n, m) or None
         Fitted values in the units of the data.
     warnings : list of str
@@ -107,6 +112,16 @@ class Learned:
     edges: list[tuple[int, int, float]]
     signals: Array | None
     warnings: list[str]
+    signs: Array
+
+    def sign(self, i: int, j: int) -> int:
+        """Return whether two nodes move together (1) or opposite to each other (-1)."""
+        return int(self.signs[i, j])
+
+    @property
+    def n_opposite(self) -> int:
+        """Number of edges between nodes that move opposite to each other."""
+        return sum(self.sign(i, j) < 0 for i, j, _ in self.edges)
 
 
 def learn(task: Task, inputs: Inputs) -> Learned:
@@ -121,4 +136,4 @@ def learn(task: Task, inputs: Inputs) -> Learned:
     order = np.argsort(-weights[rows, cols], kind="stable")
     edges = [(int(rows[k]), int(cols[k]), float(weights[rows[k], cols[k]])) for k in order]
     notes = list(dict.fromkeys(str(one.message) for one in caught))
-    return Learned(model, weights, edges, signals, notes)
+    return Learned(model, weights, edges, signals, notes, model.signs_)

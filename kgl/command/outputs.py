@@ -125,8 +125,11 @@ def _write_rows(path: Path, rows: list[list[str]], separator: str = ",") -> None
 def edge_list(inputs: Inputs, learned: Learned) -> Write:
     """Return a writer of the edges as CSV, heaviest first."""
     names = inputs.names
-    rows = [[names[i], names[j], format(weight, ".10g")] for i, j, weight in learned.edges]
-    return lambda path: _write_rows(path, [["source", "target", "weight"], *rows])
+    rows = [
+        [names[i], names[j], format(weight, ".10g"), str(learned.sign(i, j))]
+        for i, j, weight in learned.edges
+    ]
+    return lambda path: _write_rows(path, [["source", "target", "weight", "sign"], *rows])
 
 
 def filled_in(inputs: Inputs, learned: Learned, target: Path) -> Write:
@@ -155,7 +158,8 @@ def make_graph(inputs: Inputs, learned: Learned, *, viz: bool = False) -> nx.Gra
             across, up = inputs.positions.values[k].tolist()
             graph.nodes[name]["viz"] = {"position": {"x": across, "y": up, "z": 0.0}}
     for i, j, weight in learned.edges:
-        graph.add_edge(inputs.names[i], inputs.names[j], weight=weight)
+        ends = inputs.names[i], inputs.names[j]
+        graph.add_edge(*ends, weight=weight, sign=learned.sign(i, j))
     return graph
 
 
@@ -190,7 +194,7 @@ def _node_link(inputs: Inputs, learned: Learned) -> str:
         "graph": {},
         "nodes": [{"id": name, **_node_attributes(inputs, k)} for k, name in enumerate(names)],
         "edges": [
-            {"source": names[i], "target": names[j], "weight": weight}
+            {"source": names[i], "target": names[j], "weight": weight, "sign": learned.sign(i, j)}
             for i, j, weight in learned.edges
         ],
     }

@@ -18,10 +18,12 @@
   const digits = (value) => String(Number(value.toPrecision(4)));
 
   const neighbors = names.map(() => []);
-  edges.forEach(([i, j, weight]) => {
-    neighbors[i].push([j, weight]);
-    neighbors[j].push([i, weight]);
+  edges.forEach(([i, j, weight, sign]) => {
+    neighbors[i].push([j, weight, sign]);
+    neighbors[j].push([i, weight, sign]);
   });
+  const signed = (weight, sign) => weight.toFixed(4) + (sign < 0 ? " opposite" : "");
+  $("opposite").hidden = edges.every((edge) => edge[3] > 0);
   const degrees = neighbors.map((list) => list.reduce((sum, [, weight]) => sum + weight, 0));
   const byDegree = names.map((_, k) => k).sort((a, b) => degrees[b] - degrees[a]);
 
@@ -116,7 +118,8 @@
     const focus = hovered >= 0 ? hovered : chosen;
     const near = new Set(focus < 0 ? [] : neighbors[focus].filter((n) => n[1] >= least).map((n) => n[0]));
     const where = places.map(at);
-    const line = (i, j, color, width) => {
+    const line = (i, j, color, width, sign) => {
+      pen.setLineDash(sign < 0 ? [6, 4] : []);
       pen.strokeStyle = color;
       pen.lineWidth = width;
       pen.beginPath();
@@ -124,18 +127,21 @@
       pen.lineTo(...where[j]);
       pen.stroke();
     };
-    const [dark, accent, halo, card] = ["--edge", "--accent", "--halo", "--card"].map(tone);
+    const [dark, against, accent, halo, card] =
+      ["--edge", "--against", "--accent", "--halo", "--card"].map(tone);
     const faint = focus >= 0 ? 0.35 : 1;
     for (let k = shown - 1; k >= 0; k -= 1) {
-      const [i, j, weight] = edges[k];
+      const [i, j, weight, sign] = edges[k];
       const share = weight / heaviest;
-      line(i, j, `rgba(${dark}, ${faint * (0.1 + 0.6 * share)})`, 0.5 + 4.5 * share);
+      const tint = sign < 0 ? against : dark;
+      line(i, j, `rgba(${tint}, ${faint * (0.1 + 0.6 * share)})`, 0.5 + 4.5 * share, sign);
     }
     if (focus >= 0) {
-      neighbors[focus].forEach(([j, weight]) => {
-        if (weight >= least) line(focus, j, accent, 1 + 4.5 * (weight / heaviest));
+      neighbors[focus].forEach(([j, weight, sign]) => {
+        if (weight >= least) line(focus, j, accent, 1 + 4.5 * (weight / heaviest), sign);
       });
     }
+    pen.setLineDash([]);
     const radius = size();
     places.forEach((_, k) => {
       const dim = focus >= 0 && k !== focus && !near.has(k);
@@ -261,10 +267,10 @@
     });
     const linked = neighbors[k].filter((n) => n[1] >= least);
     const items = make("ul");
-    linked.slice(0, 100).forEach(([j, weight]) => {
+    linked.slice(0, 100).forEach(([j, weight, sign]) => {
       const button = make("button");
       button.type = "button";
-      button.append(make("span", cut(names[j], 60)), make("span", weight.toFixed(4), "weight"));
+      button.append(make("span", cut(names[j], 60)), make("span", signed(weight, sign), "weight"));
       button.addEventListener("click", () => choose(j, true));
       const item = make("li");
       item.append(button);
@@ -336,9 +342,10 @@
       : (a, b) => compare(names[a[order.by]], names[b[order.by]]);
     const sorted = edges.slice(0, shown).sort((a, b) => sign * key(a, b) || b[2] - a[2]);
     const body = document.querySelector("#edges tbody");
-    body.replaceChildren(...sorted.slice(0, rows).map(([i, j, weight]) => {
+    body.replaceChildren(...sorted.slice(0, rows).map(([i, j, weight, sign]) => {
       const row = make("tr");
-      row.append(make("td", names[i]), make("td", names[j]), make("td", weight.toFixed(4), "number"));
+      const last = make("td", signed(weight, sign), "number");
+      row.append(make("td", names[i]), make("td", names[j]), last);
       return row;
     }));
     $("more").hidden = shown <= rows;

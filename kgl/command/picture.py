@@ -38,6 +38,7 @@ def picture_file(inputs: Inputs, learned: Learned, args: Arguments) -> Write:
         axes = plot_graph(
             learned.weights,
             names=[_label(name) for name in inputs.names],
+            signs=learned.signs,
             positions=place_nodes(inputs, learned, args.seed),
             values=numbers,
             values_label=None if chosen is None else _label(chosen.name),

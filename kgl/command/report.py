@@ -77,7 +77,9 @@ def _content(inputs: Inputs, learned: Learned, args: Arguments) -> dict[str, Any
         "names": inputs.names,
         "places": [[float(f"{value:.6g}") for value in pair] for pair in places.tolist()],
         "map": None if inputs.positions is None else list(inputs.positions.names),
-        "edges": [[i, j, float(f"{weight:.6g}")] for i, j, weight in learned.edges],
+        "edges": [
+            [i, j, float(f"{weight:.6g}"), learned.sign(i, j)] for i, j, weight in learned.edges
+        ],
         "columns": [_column(one) for one in (*inputs.attributes, strength)],
         "color": _color(inputs, args),
         "sequential": CIVIDIS,

@@ -56,7 +56,11 @@ def heaviest(inputs: Inputs, learned: Learned, count: int = 10) -> list[str]:
     names = [_cut(name) for name in inputs.names]
     left = max(len(names[i]) for i, _, _ in shown)
     right = max(len(names[j]) for _, j, _ in shown)
-    lines = [f"{names[i]:<{left}}  {names[j]:<{right}}  {w:.4f}" for i, j, w in shown]
+    lines = [
+        f"{names[i]:<{left}}  {names[j]:<{right}}  {w:.4f}"
+        + ("  opposite" if learned.sign(i, j) < 0 else "")
+        for i, j, w in shown
+    ]
     return [f"the {len(shown)} heaviest edges (weight):", *(f"  {line}" for line in lines)]
 
 
@@ -97,6 +101,18 @@ def facts(
             "filled-in values are given in the units of the data",
         ),
     ]
+    if model._logs:
+        found.append(
+            ("Logarithms", "values grow by factors, so the graph is learned from their logarithms")
+        )
+    if learned.n_opposite:
+        found.append(
+            (
+                "Signs",
+                f"{learned.n_opposite} of {len(learned.edges)} edges link nodes that move opposite "
+                "to each other",
+            )
+        )
     if times is not None:
         kind = "dates, as days since the first" if times.dates else "numbers"
         found.append(("Times", f"column {times.name}: {kind}; {times.first} to {times.last}"))

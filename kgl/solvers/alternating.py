@@ -196,7 +196,7 @@ def solve_points(
     n_points, m = len(psi), data.Y.shape[1]
     target = _targets(options, n_points)
     step = make_signal_step(data, spec, tol=options.inner_tol)
-    first = complete_laplacian(m) if options.init is None else options.init
+    first = _complete(data, spec) if options.init is None else options.init
     L = np.broadcast_to(first, (n_points, m, m)).copy()
     out = _empty_batch(psi, m, signed=spec.signed)
     records: list[list[Array]] = [[] for _ in range(n_points)]
@@ -240,6 +240,16 @@ def solve_points(
 
     _add_signals(out, data, spec, lam, rho, kept_warm, records, options)
     return out
+
+
+def _complete(data: SignalData, spec: ModelSpec) -> Array:
+    """Return the complete graph to start from, with the signs of the data if graphs are signed."""
+    m = data.Y.shape[1]
+    if not spec.signed:
+        return complete_laplacian(m)
+    _, signs = signed_sq_distances_from_gram(data.Y.T @ data.Y)  # zero where missing
+    weights = (np.ones((m, m)) - np.eye(m)) / (m - 1)
+    return laplacian_from_adjacency(weights, signs)
 
 
 def _empty_batch(psi: Array, m: int, *, signed: bool) -> Batch:

@@ -35,6 +35,8 @@ _STIFFEST = 2e12
 _BLOCK_FLOATS = 50_000
 #: The same ratio above which even squares of rounding errors decide the graph.
 _HOPELESS = 1e26
+#: The same for signed graphs, whose nodes have no common part that could be taken off first.
+_HOPELESS_SIGNED = 1e14
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,7 @@ class SignalStep(ABC):
         stiff = ratio > _STIFFEST
         if not stiff.any():
             return self._solve_blocks(L, lam, rho, warm, want)
-        if ratio.max() > _HOPELESS:
+        if ratio.max() > (_HOPELESS_SIGNED if self.spec.signed else _HOPELESS):
             _warn_hopeless(float(ratio.max()))
         # one such point must not cost the others of its batch their way of being solved
         solution = self.make_stiff()._solve(L[stiff], lam[stiff], rho[stiff], None, want)

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 import kgl
 from kgl import DEFAULT_GRID, GL, KGL, KGLN, KGLO, GL2Step, GridResult, KGLAgnostic, fit_grid
 from kgl._types import Array
+from kgl.kernels import RBF
 from kgl.laplacian import edges_from_adjacency
 from kgl.metrics import aps_many
 from kgl.models import GraphLearner
@@ -333,3 +334,24 @@ def test_frames_need_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
         grid.to_frame()
     with pytest.raises(ImportError, match=r"make_stations needs pandas: pip install .*\[frame\]"):
         kgl.datasets.make_stations()
+
+
+def test_kernels_are_an_axis() -> None:
+    t = np.arange(12.0)
+    kernels = ["rbf", RBF(gamma=0.01)]
+    Y = DATA["full"].Y
+    grid = fit_grid(
+        KGL, Y, z=t, lam=[0.01, 0.1], rho=[0.01], density=0.3, kernel_z=kernels, signals=True
+    )
+    assert list(grid.axes) == ["kernel_z", "lam", "rho", "density"]
+    assert grid.shape == (2, 2, 1, 1)
+    assert list(grid.params["kernel_z"]) == [kernels[0]] * 2 + [kernels[1]] * 2
+    assert grid.signals is not None
+    for k in range(4):
+        one = grid.estimator(k).fit(Y, z=t)
+        assert one.kernel_z is kernels[k // 2]
+        assert same(grid.adjacency(k), one.weights_)
+        assert same(grid.signals[k], one.signals_)
+    assert len(grid.to_frame()) == 4
+    with pytest.raises(ValueError, match="kernel_z is an empty list"):
+        fit_grid(KGL, Y, z=t, kernel_z=[])

@@ -58,12 +58,13 @@ def test_all_outputs_agree(folder, capsys):
     assert sorted(graph) == sorted(NAMES)
     assert 5 <= graph.number_of_edges() <= 7  # 0.4 of 15 pairs, as nearly as some psi allows
     header, *edges = rows_of(folder / "e.csv")
-    assert header == ["source", "target", "weight"]
-    weights = [float(weight) for _, _, weight in edges]
+    assert header == ["source", "target", "weight", "sign"]
+    weights = [float(weight) for _, _, weight, _ in edges]
     assert weights == sorted(weights, reverse=True)
     assert sum(weights) == pytest.approx(3.0)  # the trace of the Laplacian is the number of nodes
-    for source, target, weight in edges:
+    for source, target, weight, sign in edges:
         assert graph.edges[source, target]["weight"] == pytest.approx(float(weight))
+        assert graph.edges[source, target]["sign"] == int(sign)
     assert graph.nodes["Chur"]["kind"] == "alp"
     assert graph.nodes["Chur"]["lon"] == 6.5
     assert graph.nodes["Chur"]["node label"] == 1.0
