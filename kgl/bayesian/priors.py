@@ -1,0 +1,130 @@
+r"""What the Bayesian model believes before it sees data, for data of unit variance.
+
+.. math::
+    Y_{ij} \mid F \sim N(F_{ij}, \sigma^2), \qquad
+    \operatorname{vec}(F) \sim N(0, \Theta^{-1} \otimes K_z), \qquad
+    \Theta = \kappa I + \sum_e w_e b_e b_e^\top,
+
+with :math:`b_e` the difference of the two ends of a pair. A weight is zero with probability
+:math:`1 - \pi_e`, and else :math:`w_e \sim \operatorname{Gamma}(a, \tau)`. The noise variance is
+uniform on (0, 1); what is left, :math:`\omega = 1 - \sigma^2`, is the variance that signals are
+expected to have, so that :math:`\kappa \omega` and :math:`\tau / \omega` are log-normal: a weak
+signal has large weights, not a different graph.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from kgl._types import Array
+
+__all__ = ["Prior", "log_odds"]
+
+#: The variance of signals that the scales of weights refer to is not taken to be smaller.
+WEAKEST = 0.02
+
+
+@dataclass(frozen=True)
+class Prior:
+    r"""Constants of the prior.
+
+    Attributes
+    ----------
+    slab_shape : float
+        The shape a of the Gamma distribution of weights; above 1, small weights are unlikely.
+    kappa_center, kappa_spread : float
+        Median and standard deviation of the logarithm of :math:`\kappa \omega`.
+    rate_spread : float
+        Standard deviation of the logarithm of :math:`\tau / \omega`, whose median is a: weights of
+        about 1 at unit variance.
+    density : float or None
+        Share of pairs that are edges; None for a Beta distribution of it.
+    density_counts : tuple of float
+        Parameters of that Beta distribution.
+    strength_scale : float
+        Mean of the exponential distribution of each strength of side information, where present.
+    strength_probability : float
+        Probability that a form of side information matters at all.
+    """
+
+    slab_shape: float = 2.0
+    kappa_center: float = 0.3
+    kappa_spread: float = 1.5
+    rate_spread: float = 1.0
+    density: float | None = None
+    density_counts: tuple[float, float] = (3.0, 7.0)
+    strength_scale: float = 1.0
+    strength_probability: float = 0.5
+
+    def log_scales(self, noise: Array, kappa: Array, rate: Array) -> Array:
+        """Return the log density of log kappa and log tau, given the noise variance."""
+        share = signal_share(noise)
+        a = (np.log(kappa * share) - math.log(self.kappa_center)) / self.kappa_spread
+        b = (np.log(rate / share) - math.log(self.slab_shape)) / self.rate_spread
+        return np.asarray(-0.5 * (a**2 + b**2))
+
+    def draw_scales(self, rng: np.random.Generator, chains: int) -> tuple[Array, Array, Array]:
+        """Draw noise variance, kappa and tau."""
+        noise = rng.random(chains)
+        share = signal_share(noise)
+        kappa = self.kappa_center / share * np.exp(self.kappa_spread * rng.standard_normal(chains))
+        rate = self.slab_shape * share * np.exp(self.rate_spread * rng.standard_normal(chains))
+        return noise, kappa, rate
+
+    def draw_density(self, rng: np.random.Generator, chains: int) -> Array:
+        """Draw the share of pairs that are edges."""
+        if self.density is not None:
+            return np.full(chains, self.density)
+        return rng.beta(*self.density_counts, size=chains)
+
+    def draw_strengths(self, rng: np.random.Generator, chains: int, forms: int) -> Array:
+        """Draw the strengths of side information."""
+        on = rng.random((chains, forms)) < self.strength_probability
+        return np.where(on, rng.exponential(self.strength_scale, (chains, forms)), 0.0)
+
+    def draw_weights(self, rng: np.random.Generator, odds: Array, rate: Array) -> Array:
+        """Draw weights (chains, pairs), given the log odds of edges."""
+        on = rng.random(odds.shape) * (1.0 + np.exp(-odds)) < 1.0
+        return np.where(on, rng.gamma(self.slab_shape, size=odds.shape) / rate[:, None], 0.0)
+
+
+def signal_share(noise: Array) -> Array:
+    """Return the variance that signals are expected to have, given that of the noise."""
+    return np.asarray(np.maximum(1.0 - noise, WEAKEST))
+
+
+def log_odds(density: Array, strengths: Array, forms: Array) -> Array:
+    r"""Return the log odds of every edge, :math:`c_0 + \sum_k c_k \phi_{ke}`.
+
+    The intercept is such that the mean probability is the density.
+
+    Parameters
+    ----------
+    density : array (chains,)
+        Mean probability.
+    strengths : array (chains, K)
+        Strengths of side information.
+    forms : array (K, pairs)
+        Side information about pairs, in its K forms.
+    """
+    start = np.log(density) - np.log1p(-density)
+    if not len(forms):
+        return np.broadcast_to(start[:, None], (len(density), forms.shape[1])).copy()
+    tilt = strengths @ forms
+    low, high = start - tilt.max(axis=1), start - tilt.min(axis=1)
+    middle = np.clip(start, low, high)
+    for _ in range(60):
+        p = 1.0 / (1.0 + np.exp(-np.clip(middle[:, None] + tilt, -500.0, 500.0)))
+        gap = p.mean(axis=1) - density
+        low, high = np.where(gap < 0, middle, low), np.where(gap < 0, high, middle)
+        slope = np.maximum((p * (1.0 - p)).mean(axis=1), 1e-300)
+        newton = middle - gap / slope
+        inside = (newton > low) & (newton < high)
+        step = np.where(inside, newton, 0.5 * (low + high))
+        if np.abs(step - middle).max() < 1e-10:
+            break
+        middle = step
+    return np.asarray(middle[:, None] + tilt)
