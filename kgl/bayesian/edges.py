@@ -33,11 +33,14 @@ __all__ = ["EdgeSweep", "Groups", "conditional", "windows"]
 #: where they are.
 CELLS, COARSE = 24, 14
 #: What is this much below the largest log density is left out.
-NEGLIGIBLE = 16.0
+NEGLIGIBLE = 12.0
 #: Smallest share of a resistance that is left without the pair's own weight.
 TINY = 1e-12
 
-_FINE = (np.arange(CELLS) + 0.5) / CELLS
+# Cells are uniform in the square root of the distance from the lower end: where that is zero, the
+# density rises from there, and the midpoint rule is exact to many digits in the root.
+_ROOTS = (np.arange(CELLS) + 0.5) / CELLS
+_FINE, _LOG_SLOPE = _ROOTS**2, np.log(2.0 * _ROOTS)
 _COARSE = (np.arange(COARSE) + 0.5) / COARSE
 
 
@@ -198,17 +201,19 @@ def conditional(
         Random numbers from (0, 1), by which a weight is drawn.
     """
     r, h, t = without_own(w, r, h, t)
-    width = (high - low) / CELLS
-    x = low[:, None] + (high - low)[:, None] * _FINE
-    value, d = log_density(x, r, h, t, counts, rate, shape)
+    width = high - low
+    value, d = log_density(
+        low[:, None] + width[:, None] * _FINE, r, h, t, counts, rate, shape
+    )
+    value += _LOG_SLOPE
     top = value.max(axis=1)
     mass = np.exp(value - top[:, None])
     total = mass.cumsum(axis=1)
     whole = total[:, -1]
-    factor = top + np.log(whole * width) + shape * np.log(rate) - math.lgamma(shape)
+    factor = top + np.log(whole * width / CELLS) + shape * np.log(rate) - math.lgamma(shape)
     aim = uniform * whole
     cell = np.minimum((total < aim[:, None]).sum(axis=1), CELLS - 1)
     chains = np.arange(len(w))
     inside = 1.0 - (total[chains, cell] - aim) / mass[chains, cell]
-    drawn = np.expm1(low + (cell + inside) * width) / r
+    drawn = np.expm1(low + ((cell + inside) / CELLS) ** 2 * width) / r
     return factor, (mass * d).sum(axis=1) / whole, drawn

@@ -25,6 +25,8 @@ __all__ = ["Prior", "log_odds"]
 
 #: The variance of signals that the scales of weights refer to is not taken to be smaller.
 WEAKEST = 0.02
+#: Steps towards an intercept at most, and the change that ends them.
+MOST_STEPS, SETTLED = 60, 1e-8
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ class Prior:
     density_counts : tuple of float
         Parameters of that Beta distribution.
     strength_scale : float
-        Mean of the exponential distribution of each strength of side information, where present.
+        Median of each strength of side information that is not zero: half-Cauchy distributed, with
+        tails for side information that gives edges away.
     strength_probability : float
         Probability that a form of side information matters at all.
     """
@@ -56,7 +59,7 @@ class Prior:
     rate_spread: float = 1.0
     density: float | None = None
     density_counts: tuple[float, float] = (3.0, 7.0)
-    strength_scale: float = 1.0
+    strength_scale: float = 0.5
     strength_probability: float = 0.5
 
     def log_scales(self, noise: Array, kappa: Array, rate: Array) -> Array:
@@ -83,7 +86,15 @@ class Prior:
     def draw_strengths(self, rng: np.random.Generator, chains: int, forms: int) -> Array:
         """Draw the strengths of side information."""
         on = rng.random((chains, forms)) < self.strength_probability
-        return np.where(on, rng.exponential(self.strength_scale, (chains, forms)), 0.0)
+        return np.where(on, self.draw_slab_strengths(rng, (chains, forms)), 0.0)
+
+    def draw_slab_strengths(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Draw strengths that are not zero."""
+        return np.asarray(self.strength_scale * np.abs(rng.standard_cauchy(shape)))
+
+    def log_strength(self, strength: Array) -> Array:
+        """Return the log density of strengths that are not zero, without constants."""
+        return np.asarray(-np.log1p((strength / self.strength_scale) ** 2))
 
     def draw_weights(self, rng: np.random.Generator, odds: Array, rate: Array) -> Array:
         """Draw weights (chains, pairs), given the log odds of edges."""
@@ -114,17 +125,17 @@ def log_odds(density: Array, strengths: Array, forms: Array) -> Array:
     if not len(forms):
         return np.broadcast_to(start[:, None], (len(density), forms.shape[1])).copy()
     tilt = strengths @ forms
+    # Newton's iteration, kept inside a bracket that shrinks
     low, high = start - tilt.max(axis=1), start - tilt.min(axis=1)
-    middle = np.clip(start, low, high)
-    for _ in range(60):
+    middle = np.clip(start - tilt.mean(axis=1), low, high)
+    for _ in range(MOST_STEPS):
         p = 1.0 / (1.0 + np.exp(-np.clip(middle[:, None] + tilt, -500.0, 500.0)))
         gap = p.mean(axis=1) - density
         low, high = np.where(gap < 0, middle, low), np.where(gap < 0, high, middle)
-        slope = np.maximum((p * (1.0 - p)).mean(axis=1), 1e-300)
-        newton = middle - gap / slope
-        inside = (newton > low) & (newton < high)
-        step = np.where(inside, newton, 0.5 * (low + high))
-        if np.abs(step - middle).max() < 1e-10:
-            break
+        step = middle - gap / np.maximum((p * (1.0 - p)).mean(axis=1), 1e-300)
+        step = np.where((step >= low) & (step <= high), step, 0.5 * (low + high))
+        done = np.abs(step - middle).max() < SETTLED
         middle = step
+        if done:
+            break
     return np.asarray(middle[:, None] + tilt)

@@ -232,11 +232,11 @@ class Chains:
             value = np.where(on, odds, 0.0).sum(axis=1) - np.logaddexp(0.0, odds).sum(axis=1)
             # the walk is over the logit of the density: one more power of each factor
             value = value + a * np.log(density) + b * np.log1p(-density)
-            return value - strengths.sum(axis=1) / self.prior.strength_scale, odds
+            return value, odds
 
         now, odds = log_posterior(self.density, self.strengths)
         rng, steps = self.rng, self.steps
-        for _ in range(PROPOSALS if free else 0):
+        for _ in range(2 if free else 0):
             logit = np.log(self.density / (1.0 - self.density)) + steps.move("density", rng)
             density = sigmoid(logit)
             after, new = log_posterior(density, self.strengths)
@@ -244,9 +244,8 @@ class Chains:
             self.density = np.where(taken, density, self.density)
             now, odds = np.where(taken, after, now), np.where(taken[:, None], new, odds)
         for k in range(len(self.forms)):
-            for _ in range(PROPOSALS):
-                for kind in ("walk", "switch"):
-                    now, odds = self._move_strength(k, kind, log_posterior, now, odds)
+            for kind in ("walk", "switch", "walk"):
+                now, odds = self._move_strength(k, kind, log_posterior, now, odds)
         self.odds = odds
 
     def _move_strength(
@@ -258,15 +257,14 @@ class Chains:
         old = self.strengths[:, k]
         new = self.strengths.copy()
         if kind == "walk":
-            new[:, k] = np.abs(old + self.steps.move(f"strength {k}", rng)) * (old > 0)
-            extra = np.zeros_like(old)
+            step = self.steps.move(f"strength {k}", rng)
+            new[:, k] = old * np.exp(step)  # the step is the Jacobian of the logarithm
+            extra = prior.log_strength(new[:, k]) - prior.log_strength(old) + step
         else:
-            drawn = rng.exponential(prior.strength_scale, len(old))
-            new[:, k] = np.where(old > 0, 0.0, drawn)
+            # what is switched on comes from the prior, whose density drops out
+            new[:, k] = np.where(old > 0, 0.0, prior.draw_slab_strengths(rng, old.shape))
             odd = np.log(prior.strength_probability / (1.0 - prior.strength_probability))
-            # a strength is proposed from its prior: the density of the prior drops out
-            change = new[:, k] - old
-            extra = np.where(old > 0, -odd, odd) + change / prior.strength_scale
+            extra = np.where(old > 0, -odd, odd)
         after, fresh = log_posterior(self.density, new)
         ratio = after - now + extra
         if kind == "walk":
