@@ -22,12 +22,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgl._types import Array
 
 __all__ = ["EdgeSweep", "Groups", "conditional", "windows"]
+
+Indices: TypeAlias = NDArray[np.intp]
 
 #: Cells of the grid that conditional distributions are integrated over, and of the one that finds
 #: where they are.
@@ -87,7 +91,7 @@ class EdgeSweep:
             self.stack[1 + g] = smooth
             self.stack[1 + G + g] = smooth @ groups.moments[:, g] @ smooth
 
-    def all_pairs(self, rows: Array, cols: Array) -> tuple[Array, Array, Array]:
+    def all_pairs(self, rows: Indices, cols: Indices) -> tuple[Array, Array, Array]:
         """Return r (chains, pairs), h and t (G, chains, pairs) of all pairs."""
         quad = (
             self.stack[:, :, rows, rows]
@@ -105,7 +109,7 @@ class EdgeSweep:
         return columns, quad[0], quad[1 : 1 + G] * self.noise, quad[1 + G :]
 
     def change(
-        self, which: Array, change: Array, columns: Array, r: Array, h: Array, t: Array
+        self, which: Indices, change: Array, columns: Array, r: Array, h: Array, t: Array
     ) -> None:
         """Add to the weight of a pair, in the chains ``which``."""
         G = len(self.counts)
@@ -202,9 +206,7 @@ def conditional(
     """
     r, h, t = without_own(w, r, h, t)
     width = high - low
-    value, d = log_density(
-        low[:, None] + width[:, None] * _FINE, r, h, t, counts, rate, shape
-    )
+    value, d = log_density(low[:, None] + width[:, None] * _FINE, r, h, t, counts, rate, shape)
     value += _LOG_SLOPE
     top = value.max(axis=1)
     mass = np.exp(value - top[:, None])

@@ -25,8 +25,10 @@ __all__ = ["Prior", "log_odds"]
 
 #: The variance of signals that the scales of weights refer to is not taken to be smaller.
 WEAKEST = 0.02
-#: Steps towards an intercept at most, and the change that ends them.
-MOST_STEPS, SETTLED = 60, 1e-8
+#: The largest strength: pairs one standard deviation apart are then told apart for certain.
+MOST_STRENGTH = 20.0
+#: Steps towards an intercept at most, and the error of the density that ends them.
+MOST_STEPS, SETTLED = 50, 1e-7
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class Prior:
     density_counts : tuple of float
         Parameters of that Beta distribution.
     strength_scale : float
-        Median of each strength of side information that is not zero: half-Cauchy distributed, with
-        tails for side information that gives edges away.
+        Median of each strength of side information that is not zero: half-Cauchy distributed up to
+        :data:`MOST_STRENGTH`, for there is side information that gives edges away.
     strength_probability : float
         Probability that a form of side information matters at all.
     """
@@ -90,11 +92,13 @@ class Prior:
 
     def draw_slab_strengths(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         """Draw strengths that are not zero."""
-        return np.asarray(self.strength_scale * np.abs(rng.standard_cauchy(shape)))
+        most = math.atan(MOST_STRENGTH / self.strength_scale)
+        return np.asarray(self.strength_scale * np.tan(most * rng.random(shape)))
 
     def log_strength(self, strength: Array) -> Array:
         """Return the log density of strengths that are not zero, without constants."""
-        return np.asarray(-np.log1p((strength / self.strength_scale) ** 2))
+        inside = strength <= MOST_STRENGTH
+        return np.where(inside, -np.log1p((strength / self.strength_scale) ** 2), -np.inf)
 
     def draw_weights(self, rng: np.random.Generator, odds: Array, rate: Array) -> Array:
         """Draw weights (chains, pairs), given the log odds of edges."""
@@ -134,8 +138,7 @@ def log_odds(density: Array, strengths: Array, forms: Array) -> Array:
         low, high = np.where(gap < 0, middle, low), np.where(gap < 0, high, middle)
         step = middle - gap / np.maximum((p * (1.0 - p)).mean(axis=1), 1e-300)
         step = np.where((step >= low) & (step <= high), step, 0.5 * (low + high))
-        done = np.abs(step - middle).max() < SETTLED
-        middle = step
-        if done:
+        if np.abs(gap).max() < SETTLED:
             break
+        middle = step
     return np.asarray(middle[:, None] + tilt)

@@ -9,7 +9,7 @@ import numpy as np
 
 from kgl._types import Array, Mask
 from kgl.bayesian.edges import EdgeSweep, conditional, windows
-from kgl.bayesian.priors import Prior, log_odds, signal_share
+from kgl.bayesian.priors import MOST_STRENGTH, Prior, log_odds, signal_share
 from kgl.bayesian.signals import Rotated, Rows, draw_rows, draw_whitened, group_moments
 
 __all__ = ["Chains", "Steps", "sigmoid"]
@@ -35,7 +35,7 @@ class Steps:
     adapting: bool = True
     widths: dict[str, Array] = field(default_factory=dict)
 
-    def accept(self, name: str, log_ratio: Array, rng: np.random.Generator) -> Array:
+    def accept(self, name: str, log_ratio: Array, rng: np.random.Generator) -> Mask:
         """Return which proposals are accepted, and adapt the width of their kind."""
         taken = np.log(rng.random(self.chains)) < log_ratio
         if self.adapting:
@@ -129,7 +129,11 @@ class Chains:
         return np.maximum(values, 0.0), vectors
 
     def _unwhitened(self, G: Array) -> Array:
-        return G if self.rows.vectors is None else self.rows.back(np.sqrt(self.rows.values)[:, None] * G)
+        return (
+            G
+            if self.rows.vectors is None
+            else self.rows.back(np.sqrt(self.rows.values)[:, None] * G)
+        )
 
     def _draw_missing(self, signals: Array) -> None:
         """Draw missing entries given signals."""
@@ -179,9 +183,7 @@ class Chains:
         rows, cols = self.pairs
         chains, pairs = self.weights.shape
         shape, counts = self.prior.slab_shape, sweep.counts
-        low, high = windows(
-            self.weights, *sweep.all_pairs(rows, cols), counts, self.rate, shape
-        )
+        low, high = windows(self.weights, *sweep.all_pairs(rows, cols), counts, self.rate, shape)
         random = self.rng.random((pairs, 2, chains))
         odds, weights = self.odds, self.weights
         for e in self.rng.permutation(pairs):
@@ -258,7 +260,8 @@ class Chains:
         new = self.strengths.copy()
         if kind == "walk":
             step = self.steps.move(f"strength {k}", rng)
-            new[:, k] = old * np.exp(step)  # the step is the Jacobian of the logarithm
+            # the step is the Jacobian of the logarithm
+            new[:, k] = np.minimum(old * np.exp(step), 2.0 * MOST_STRENGTH)
             extra = prior.log_strength(new[:, k]) - prior.log_strength(old) + step
         else:
             # what is switched on comes from the prior, whose density drops out
