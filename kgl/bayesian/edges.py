@@ -26,10 +26,11 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from kgl._types import Array
 
-__all__ = ["EdgeSweep", "Groups", "conditional", "windows"]
+__all__ = ["EdgeSweep", "Groups", "Slab", "conditional", "windows"]
 
 Indices: TypeAlias = NDArray[np.intp]
 
@@ -38,6 +39,8 @@ Indices: TypeAlias = NDArray[np.intp]
 CELLS, COARSE = 24, 14
 #: What is this much below the largest log density is left out.
 NEGLIGIBLE = 12.0
+#: Weights above this multiple of the largest scale of their distribution have no mass.
+REACH = 8.0
 #: Smallest share of a resistance that is left without the pair's own weight.
 TINY = 1e-12
 
@@ -134,20 +137,51 @@ def without_own(w: Array, r: Array, h: Array, t: Array) -> tuple[Array, Array, A
     return r / np.maximum(1.0 - w * r, TINY), h / left, t / left**2
 
 
+@dataclass
+class Slab:
+    r"""The distribution of the weight d of an edge given other weights, its rate integrated out.
+
+    Its density is that of :math:`d^{a - 1} (T + d)^{-p}` up to a constant, which is
+    :math:`T^{p - a} \Gamma(p) / (\Gamma(p - a) \Gamma(a))`.
+
+    Attributes
+    ----------
+    shape : float
+        The shape a of weights given their rate.
+    total, power : array (...)
+        T, the prior's offset and the sum of the other weights; and p.
+    """
+
+    shape: float
+    total: Array
+    power: Array
+
+    def log_constant(self) -> Array:
+        """Return the logarithm of the constant."""
+        rest = self.power - self.shape
+        return np.asarray(
+            rest * np.log(self.total)
+            + gammaln(self.power)
+            - gammaln(rest)
+            - math.lgamma(self.shape)
+        )
+
+
 def log_density(
-    x: Array, r: Array, h: Array, t: Array, counts: Array, rate: Array, shape: float
+    x: Array, r: Array, h: Array, t: Array, counts: Array, slab: Slab
 ) -> tuple[Array, Array]:
     """Return the log density of x = log(1 + d r) on a grid, and the weights d.
 
-    ``x`` is (..., cells); r and rate are (...), h and t are (G, ...). The factor
-    ``rate**shape / Gamma(shape)`` of the prior is left out.
+    ``x`` is (..., cells); r and the slab's arrays are (...), h and t are (G, ...). The constant of
+    the slab is left out.
     """
     rise = np.exp(x)
     d = (rise - 1.0) / r[..., None]
     # d is 0 where x is below rounding; such cells have no mass unless the slab has some at 0
-    value = (1.0 + 0.5 * counts.sum()) * x - np.log(r)[..., None] - rate[..., None] * d
-    if shape != 1.0:
-        value += (shape - 1.0) * np.log(np.maximum(d, 1e-300))
+    value = (1.0 + 0.5 * counts.sum()) * x - np.log(r)[..., None]
+    value -= slab.power[..., None] * np.log(slab.total[..., None] + d)
+    if slab.shape != 1.0:
+        value += (slab.shape - 1.0) * np.log(np.maximum(d, 1e-300))
     for n, own, squares in zip(counts, h, t, strict=True):
         left = 1.0 + d * own[..., None]
         value -= 0.5 * n * np.log(left) + (0.5 * squares)[..., None] * d / left
@@ -155,7 +189,7 @@ def log_density(
 
 
 def windows(
-    w: Array, r: Array, h: Array, t: Array, counts: Array, rate: Array, shape: float
+    w: Array, r: Array, h: Array, t: Array, counts: Array, slab: Slab
 ) -> tuple[Array, Array]:
     """Return where, in log(1 + d r), conditional distributions of pairs are: two arrays.
 
@@ -163,11 +197,11 @@ def windows(
     ends are wide enough to serve while other weights change during a sweep.
     """
     r, h, t = without_own(w, r, h, t)
-    rate = np.broadcast_to(rate[:, None], r.shape)
-    most = 0.5 * counts.sum() + shape
-    # no weight above this has mass, whatever the data are
-    top = np.log1p((most + 6.0 * math.sqrt(most) + NEGLIGIBLE) / rate * r)
-    value, _ = log_density(top[..., None] * _COARSE, r, h, t, counts, rate, shape)
+    # The likelihood is a bounded factor beyond the largest of its own scales, n / t and 1 / h, and
+    # of the slab's, T / p. In the logarithm the slab's tail is steep enough from there on.
+    scale = (slab.total / slab.power) * (0.5 * counts.sum() + slab.shape)
+    top = np.log1p(REACH * scale * r)
+    value, _ = log_density(top[..., None] * _COARSE, r, h, t, counts, slab)
     kept = value > value.max(axis=-1, keepdims=True) - NEGLIGIBLE
     first = kept.argmax(axis=-1)
     last = COARSE - 1 - kept[..., ::-1].argmax(axis=-1)
@@ -181,8 +215,7 @@ def conditional(
     h: Array,
     t: Array,
     counts: Array,
-    rate: Array,
-    shape: float,
+    slab: Slab,
     low: Array,
     high: Array,
     uniform: Array,
@@ -197,8 +230,8 @@ def conditional(
         Variance and squared difference after smoothing, given it.
     counts : array (G,)
         Rows of the groups.
-    rate, shape : array (chains,), float
-        Of the Gamma distribution of weights.
+    slab : Slab
+        Of the weight, given the others.
     low, high : array (chains,)
         Where the distribution is, see :func:`windows`.
     uniform : array (chains,)
@@ -206,13 +239,13 @@ def conditional(
     """
     r, h, t = without_own(w, r, h, t)
     width = high - low
-    value, d = log_density(low[:, None] + width[:, None] * _FINE, r, h, t, counts, rate, shape)
+    value, d = log_density(low[:, None] + width[:, None] * _FINE, r, h, t, counts, slab)
     value += _LOG_SLOPE
     top = value.max(axis=1)
     mass = np.exp(value - top[:, None])
     total = mass.cumsum(axis=1)
     whole = total[:, -1]
-    factor = top + np.log(whole * width / CELLS) + shape * np.log(rate) - math.lgamma(shape)
+    factor = top + np.log(whole * width / CELLS) + slab.log_constant()
     aim = uniform * whole
     cell = np.minimum((total < aim[:, None]).sum(axis=1), CELLS - 1)
     chains = np.arange(len(w))

@@ -8,8 +8,9 @@ r"""What the Bayesian model believes before it sees data, for data of unit varia
 with :math:`b_e` the difference of the two ends of a pair. A weight is zero with probability
 :math:`1 - \pi_e`, and else :math:`w_e \sim \operatorname{Gamma}(a, \tau)`. The noise variance is
 uniform on (0, 1); what is left, :math:`\omega = 1 - \sigma^2`, is the variance that signals are
-expected to have, so that :math:`\kappa \omega` and :math:`\tau / \omega` are log-normal: a weak
-signal has large weights, not a different graph.
+expected to have, so that :math:`\kappa \omega` is log-normal and :math:`\tau / \omega` has a Gamma
+distribution: a weak signal has large weights, not a different graph. The rate :math:`\tau` and,
+without side information, the density are integrated out when edges are drawn.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class Prior:
         The shape a of the Gamma distribution of weights; above 1, small weights are unlikely.
     kappa_center, kappa_spread : float
         Median and standard deviation of the logarithm of :math:`\kappa \omega`.
-    rate_spread : float
-        Standard deviation of the logarithm of :math:`\tau / \omega`, whose median is a: weights of
+    rate_shape : float
+        Shape of the Gamma distribution of :math:`\tau / \omega`, whose mean is a: weights of
         about 1 at unit variance.
     density : float or None
         Share of pairs that are edges; None for a Beta distribution of it.
@@ -58,26 +59,35 @@ class Prior:
     slab_shape: float = 2.0
     kappa_center: float = 0.3
     kappa_spread: float = 1.5
-    rate_spread: float = 1.0
+    rate_shape: float = 1.5
     density: float | None = None
     density_counts: tuple[float, float] = (3.0, 7.0)
     strength_scale: float = 0.5
     strength_probability: float = 0.5
 
-    def log_scales(self, noise: Array, kappa: Array, rate: Array) -> Array:
-        """Return the log density of log kappa and log tau, given the noise variance."""
+    def rate_offset(self, noise: Array) -> Array:
+        """Return the rate of the Gamma distribution of tau, given the noise variance."""
+        return np.asarray(self.rate_shape / (self.slab_shape * signal_share(noise)))
+
+    def log_scales(self, noise: Array, kappa: Array, count: Array, total: Array) -> Array:
+        """Return the log density of log kappa and of the weights, given the noise variance.
+
+        Only what depends on the scale of the weights is included: their number ``count`` and their
+        sum ``total``, with tau integrated out, and the Jacobian of that scale.
+        """
+        offset = self.rate_offset(noise)
         share = signal_share(noise)
         a = (np.log(kappa * share) - math.log(self.kappa_center)) / self.kappa_spread
-        b = (np.log(rate / share) - math.log(self.slab_shape)) / self.rate_spread
-        return np.asarray(-0.5 * (a**2 + b**2))
+        b = self.rate_shape * np.log(offset)
+        power = self.rate_shape + self.slab_shape * count
+        return np.asarray(-0.5 * a**2 + b - power * np.log(offset + total))
 
     def draw_scales(self, rng: np.random.Generator, chains: int) -> tuple[Array, Array, Array]:
         """Draw noise variance, kappa and tau."""
         noise = rng.random(chains)
-        share = signal_share(noise)
-        kappa = self.kappa_center / share * np.exp(self.kappa_spread * rng.standard_normal(chains))
-        rate = self.slab_shape * share * np.exp(self.rate_spread * rng.standard_normal(chains))
-        return noise, kappa, rate
+        spread = np.exp(self.kappa_spread * rng.standard_normal(chains))
+        kappa = self.kappa_center / signal_share(noise) * spread
+        return noise, kappa, rng.gamma(self.rate_shape, size=chains) / self.rate_offset(noise)
 
     def draw_density(self, rng: np.random.Generator, chains: int) -> Array:
         """Draw the share of pairs that are edges."""

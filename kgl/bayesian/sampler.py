@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kgl._types import Array, Mask
-from kgl.bayesian.edges import EdgeSweep, conditional, windows
+from kgl.bayesian.edges import EdgeSweep, Slab, conditional, windows
 from kgl.bayesian.priors import MOST_STRENGTH, Prior, log_odds, signal_share
 from kgl.bayesian.signals import Rotated, Rows, draw_rows, draw_whitened, group_moments
 
@@ -78,6 +78,8 @@ class Chains:
         self.m = Y.shape[1]
         self.pairs = np.triu_indices(self.m, 1)
         self.steps = Steps(chains)
+        self.spread: Array = np.eye(3)
+        self.spread_root: Array = np.eye(3)
         self.noise, self.kappa, self.rate = prior.draw_scales(rng, chains)
         self.density = prior.draw_density(rng, chains)
         self.strengths = prior.draw_strengths(rng, chains, len(forms))
@@ -148,74 +150,102 @@ class Chains:
         variance that it leaves to the signals, so that the total stays what the data have.
         """
         steps, rng, prior = self.steps, self.rng, self.prior
-        scale = np.ones_like(self.noise)  # of the weights; their rate is divided by it
+        scale = np.ones_like(self.noise)  # of the weights
+        count, total = (self.weights > 0).sum(axis=1), self.weights.sum(axis=1)
 
         def log_posterior(noise: Array, kappa: Array, scale: Array) -> Array:
             evidence = data.log_evidence(scale[:, None] * values + kappa[:, None], noise)
             slopes = np.log(noise) + np.log1p(-noise)  # the walk is over the logit of the noise
-            return evidence + prior.log_scales(noise, kappa, self.rate / scale) + slopes
+            # weights scaled by c have c^(a k) times the density: their own powers and the Jacobian
+            slopes += prior.slab_shape * count * np.log(scale)
+            return evidence + prior.log_scales(noise, kappa, count, scale * total) + slopes
 
         now = log_posterior(self.noise, self.kappa, scale)
-        for k in range(3 * PROPOSALS):
-            kind = ("noise", "kappa", "scale")[k % 3]
-            step = steps.move(kind, rng)
-            noise, kappa, new = self.noise, self.kappa, scale
-            if kind == "noise":
-                logit = np.log(noise / (1.0 - noise)) + step
-                noise = np.clip(sigmoid(logit), 1e-9, 1.0 - 1e-9)
-                ratio = signal_share(self.noise) / signal_share(noise)
-                kappa, new = kappa * ratio, scale * ratio
-            elif kind == "kappa":
-                kappa = kappa * np.exp(step)
-            else:
-                kappa, new = kappa * np.exp(step), scale * np.exp(step)
+        for kind in PROPOSALS * ("noise", "kappa", "scale", "joint"):
+            directions = self._directions(kind)
+            step = steps.move(kind, rng)[:, None] * directions
+            logit = np.log(self.noise) - np.log1p(-self.noise) + step[:, 0]
+            noise = np.clip(sigmoid(logit), 1e-9, 1.0 - 1e-9)
+            ratio = signal_share(self.noise) / signal_share(noise)
+            kappa, new = (v * ratio * np.exp(step[:, k]) for k, v in ((1, self.kappa), (2, scale)))
             after = log_posterior(noise, kappa, new)
             taken = steps.accept(kind, after - now, rng)
             self.noise = np.where(taken, noise, self.noise)
             self.kappa = np.where(taken, kappa, self.kappa)
             scale, now = np.where(taken, new, scale), np.where(taken, after, now)
         self.weights = self.weights * scale[:, None]
-        self.rate = self.rate / scale
         return np.asarray(values * scale[:, None])
+
+    def _directions(self, kind: str) -> Array:
+        """Return directions (chains, 3) of steps of logit noise, log kappa and log scale.
+
+        A joint step follows the differences between chains, as far as these are learned: noise and
+        weights make up for each other along a ridge that steps of one of them cross.
+        """
+        axes = {"noise": 0, "kappa": 1, "scale": 2}
+        if kind in axes:
+            return np.eye(3)[[axes[kind]]]
+        if self.steps.adapting:
+            share = signal_share(self.noise)
+            place = np.stack(
+                [np.log(self.noise) - np.log1p(-self.noise), np.log(self.kappa * share),
+                 np.log(self.weights.sum(axis=1) * share + 1e-9)], axis=1,
+            )  # fmt: skip
+            centred = place - place.mean(axis=0)
+            own = centred.T @ centred / max(1, len(place) - 1) + 1e-4 * np.eye(3)
+            self.spread = self.spread + 0.05 * (own - self.spread)
+            self.spread_root = np.linalg.cholesky(self.spread)
+        random = self.rng.standard_normal((len(self.noise), 3))
+        return np.asarray(random @ self.spread_root.T)
 
     def _draw_edges(self, sweep: EdgeSweep) -> None:
         """Draw every weight given the others, signals integrated out."""
         rows, cols = self.pairs
         chains, pairs = self.weights.shape
-        shape, counts = self.prior.slab_shape, sweep.counts
-        low, high = windows(self.weights, *sweep.all_pairs(rows, cols), counts, self.rate, shape)
+        prior, counts = self.prior, sweep.counts
+        offset, shape = prior.rate_offset(self.noise), prior.slab_shape
+        weights = self.weights
+        count, total = (weights > 0).sum(axis=1), offset + weights.sum(axis=1)
+        # of all pairs at once, each without its own weight
+        power = prior.rate_shape + shape * (count[:, None] + 1.0 - (weights > 0))
+        slabs = Slab(shape, total[:, None] - weights, power)
+        low, high = windows(weights, *sweep.all_pairs(rows, cols), counts, slabs)
         random = self.rng.random((pairs, 2, chains))
-        odds, weights = self.odds, self.weights
         for e in self.rng.permutation(pairs):
+            own = weights[:, e].copy()
+            count -= own > 0
+            slab = Slab(shape, total - own, prior.rate_shape + shape * (count + 1.0))
             columns, r, h, t = sweep.columns(rows[e], cols[e])
             factor, mean, drawn = conditional(
-                weights[:, e], r, h, t, counts, self.rate, shape, low[:, e], high[:, e],
-                random[e, 1],
-            )  # fmt: skip
-            p = sigmoid(odds[:, e] + factor)
+                own, r, h, t, counts, slab, low[:, e], high[:, e], random[e, 1]
+            )
+            p = sigmoid(self._odds_of(e, count) + factor)
             self.inclusion[:, e] = p
             self.means[:, e] = p * mean
-            change = np.where(random[e, 0] < p, drawn, 0.0) - weights[:, e]
-            which = np.flatnonzero(change)
+            new = np.where(random[e, 0] < p, drawn, 0.0)
+            which = np.flatnonzero(new != own)
+            count += new > 0
             if len(which):
-                sweep.change(which, change, columns, r, h, t)
-                weights[which, e] += change[which]
+                sweep.change(which, new - own, columns, r, h, t)
+                weights[:, e] = new
+                total = total + (new - own)
+
+    def _odds_of(self, e: int, others: Array) -> Array:
+        """Return the log odds of an edge, given the number of other edges.
+
+        Without side information an unknown density is integrated out.
+        """
+        if len(self.forms) or self.prior.density is not None:
+            return np.asarray(self.odds[:, e])
+        a, b = self.prior.density_counts
+        return np.log((a + others) / (b + self.odds.shape[1] - 1.0 - others))
 
     def _draw_rate(self) -> None:
-        """Draw the rate of the weights' distribution."""
-        shape, rng, steps = self.prior.slab_shape, self.rng, self.steps
-        count, total = (self.weights > 0).sum(axis=1), self.weights.sum(axis=1)
-
-        def log_posterior(rate: Array) -> Array:
-            prior = self.prior.log_scales(self.noise, self.kappa, rate)
-            return np.asarray(shape * count * np.log(rate) - rate * total + prior)
-
-        now = log_posterior(self.rate)
-        for _ in range(PROPOSALS):
-            rate = self.rate * np.exp(steps.move("rate", rng))
-            after = log_posterior(rate)
-            taken = steps.accept("rate", after - now, rng)
-            self.rate, now = np.where(taken, rate, self.rate), np.where(taken, after, now)
+        """Draw the rate of the weights' distribution; nothing else depends on the draw."""
+        prior = self.prior
+        shape = prior.rate_shape + prior.slab_shape * (self.weights > 0).sum(axis=1)
+        total = prior.rate_offset(self.noise) + self.weights.sum(axis=1)
+        self.rate = self.rng.gamma(shape) / total
 
     def _draw_density(self) -> None:
         """Draw the density and the strengths of side information."""
