@@ -30,7 +30,7 @@ from scipy.special import gammaln
 
 from kgl._types import Array
 
-__all__ = ["EdgeSweep", "Groups", "Slab", "conditional", "windows"]
+__all__ = ["EdgeSweep", "Groups", "Slab", "conditional", "gamma_factor", "windows"]
 
 Indices: TypeAlias = NDArray[np.intp]
 
@@ -41,6 +41,8 @@ CELLS, COARSE = 24, 14
 NEGLIGIBLE = 12.0
 #: Weights above this multiple of the largest scale of their distribution have no mass.
 REACH = 8.0
+#: Matrices up to this size are small.
+SMALL = 40
 #: Smallest share of a resistance that is left without the pair's own weight.
 TINY = 1e-12
 
@@ -93,6 +95,8 @@ class EdgeSweep:
             smooth = (vectors / (1.0 + self.noise[g][:, None] * values)[:, None]) @ back
             self.stack[1 + g] = smooth
             self.stack[1 + G + g] = smooth @ groups.moments[:, g] @ smooth
+        # small matrices are changed in all chains at once, large ones where there is a change
+        self.work = np.empty_like(self.stack) if m <= SMALL else None
 
     def all_pairs(self, rows: Indices, cols: Indices) -> tuple[Array, Array, Array]:
         """Return r (chains, pairs), h and t (G, chains, pairs) of all pairs."""
@@ -111,24 +115,26 @@ class EdgeSweep:
         G = len(self.counts)
         return columns, quad[0], quad[1 : 1 + G] * self.noise, quad[1 + G :]
 
-    def change(
-        self, which: Indices, change: Array, columns: Array, r: Array, h: Array, t: Array
-    ) -> None:
-        """Add to the weight of a pair, in the chains ``which``."""
+    def change(self, change: Array, columns: Array, r: Array, h: Array, t: Array) -> None:
+        """Add to the weight of a pair, a number for each chain; the rest is as from ``columns``."""
         G = len(self.counts)
-        d, c = change[which], columns[:, which]
-        factor = (d / (1.0 + d * r[which]))[:, None]
-        self.stack[0, which] -= (factor * c[0])[:, :, None] * c[0][:, None, :]
-        for g in range(G):
-            v = self.noise[g, which]
-            step = (v * d / (1.0 + d * h[g, which]))[:, None]
-            u, s = c[1 + g], c[1 + G + g]
-            scaled = step * u
-            self.stack[1 + g, which] -= scaled[:, :, None] * u[:, None, :]
-            # M' = M - step (s u' + u s') + step^2 t u u', as one symmetric pair of products
-            mixed = s - 0.5 * (step * t[g, which][:, None]) * u
-            outer = scaled[:, :, None] * mixed[:, None, :]
-            self.stack[1 + G + g, which] -= outer + outer.swapaxes(1, 2)
+        step = self.noise * change / (1.0 + change * h)
+        left = columns.copy()
+        left[0] *= (change / (1.0 + change * r))[:, None]
+        left[1 : 1 + G] *= step[..., None]
+        # M' = M - step (s u' + u s') + step^2 t u u', as a product and its transpose
+        right = columns.copy()
+        right[1 + G :] -= (0.5 * step * t)[..., None] * columns[1 : 1 + G]
+        left[1 + G :] = left[1 : 1 + G]
+        if self.work is not None:
+            outer = np.multiply(left[..., None], right[..., None, :], out=self.work)
+            outer[1 + G :] += outer[1 + G :].swapaxes(-1, -2).copy()
+            self.stack -= outer
+            return
+        for chain in np.flatnonzero(change):
+            outer = left[:, chain, :, None] * right[:, chain, None, :]
+            outer[1 + G :] += outer[1 + G :].swapaxes(-1, -2).copy()
+            self.stack[:, chain] -= outer
 
 
 def without_own(w: Array, r: Array, h: Array, t: Array) -> tuple[Array, Array, Array]:
@@ -150,21 +156,23 @@ class Slab:
         The shape a of weights given their rate.
     total, power : array (...)
         T, the prior's offset and the sum of the other weights; and p.
+    factor : array (...)
+        The logarithm of the constant's ratio of Gamma functions, see :func:`gamma_factor`.
     """
 
     shape: float
     total: Array
     power: Array
+    factor: Array
 
     def log_constant(self) -> Array:
         """Return the logarithm of the constant."""
-        rest = self.power - self.shape
-        return np.asarray(
-            rest * np.log(self.total)
-            + gammaln(self.power)
-            - gammaln(rest)
-            - math.lgamma(self.shape)
-        )
+        return np.asarray((self.power - self.shape) * np.log(self.total) + self.factor)
+
+
+def gamma_factor(power: Array, shape: float) -> Array:
+    r"""Return :math:`\log (\Gamma(p) / (\Gamma(p - a) \Gamma(a)))`."""
+    return np.asarray(gammaln(power) - gammaln(power - shape) - math.lgamma(shape))
 
 
 def log_density(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit
 
 from kgl._types import Array
 from kgl.bayesian.draws import Draws
 from kgl.bayesian.priors import Prior
-from kgl.bayesian.sampler import sigmoid
 from kgl.bayesian.signals import Rows
 from kgl.laplacian import adjacency_from_edges, laplacian_from_adjacency
 
@@ -74,7 +74,7 @@ def new_nodes(
     shape = (*means.shape[:2], len(odds))
     found, spread = np.empty(shape), np.empty(shape)
     for v, own in enumerate(odds):
-        on = rng.random(own.shape) < sigmoid(own)
+        on = rng.random(own.shape) < expit(own)
         w = np.where(on, rng.gamma(prior.slab_shape, size=own.shape) / rate[:, None], 0.0)
         degree = kappa + w.sum(axis=1)
         share = w / degree[:, None]

@@ -19,6 +19,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from kgl._types import Array
 
@@ -112,7 +113,7 @@ class Prior:
 
     def draw_weights(self, rng: np.random.Generator, odds: Array, rate: Array) -> Array:
         """Draw weights (chains, pairs), given the log odds of edges."""
-        on = rng.random(odds.shape) * (1.0 + np.exp(-odds)) < 1.0
+        on = rng.random(odds.shape) < expit(odds)
         return np.where(on, rng.gamma(self.slab_shape, size=odds.shape) / rate[:, None], 0.0)
 
 
@@ -143,7 +144,7 @@ def log_odds(density: Array, strengths: Array, forms: Array) -> Array:
     low, high = start - tilt.max(axis=1), start - tilt.min(axis=1)
     middle = np.clip(start - tilt.mean(axis=1), low, high)
     for _ in range(MOST_STEPS):
-        p = 1.0 / (1.0 + np.exp(-np.clip(middle[:, None] + tilt, -500.0, 500.0)))
+        p = expit(middle[:, None] + tilt)
         gap = p.mean(axis=1) - density
         low, high = np.where(gap < 0, middle, low), np.where(gap < 0, high, middle)
         step = middle - gap / np.maximum((p * (1.0 - p)).mean(axis=1), 1e-300)

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import expit
 
 from kgl._types import Array, Mask
-from kgl.bayesian.edges import EdgeSweep, Slab, conditional, windows
+from kgl.bayesian.edges import EdgeSweep, Slab, conditional, gamma_factor, windows
 from kgl.bayesian.priors import MOST_STRENGTH, Prior, log_odds, signal_share
 from kgl.bayesian.signals import Rotated, Rows, draw_rows, draw_whitened, group_moments
 
-__all__ = ["Chains", "Steps", "sigmoid"]
+__all__ = ["Chains", "Steps"]
 
 #: Proposals for each pair of scales in a sweep.
 PROPOSALS = 4
@@ -20,11 +21,6 @@ PROPOSALS = 4
 ROUNDS = 4
 #: Factors on the width of a proposal when it is accepted and when not: 0.4 are accepted.
 WIDER, NARROWER = 1.06, 0.9618
-
-
-def sigmoid(x: Array) -> Array:
-    """Return 1 / (1 + exp(-x))."""
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(x, -500.0, 500.0))))
 
 
 @dataclass
@@ -131,11 +127,8 @@ class Chains:
         return np.maximum(values, 0.0), vectors
 
     def _unwhitened(self, G: Array) -> Array:
-        return (
-            G
-            if self.rows.vectors is None
-            else self.rows.back(np.sqrt(self.rows.values)[:, None] * G)
-        )
+        """Return signals of whitened ones."""
+        return self.rows.back(np.sqrt(self.rows.values)[:, None] * G)
 
     def _draw_missing(self, signals: Array) -> None:
         """Draw missing entries given signals."""
@@ -165,7 +158,7 @@ class Chains:
             directions = self._directions(kind)
             step = steps.move(kind, rng)[:, None] * directions
             logit = np.log(self.noise) - np.log1p(-self.noise) + step[:, 0]
-            noise = np.clip(sigmoid(logit), 1e-9, 1.0 - 1e-9)
+            noise = np.clip(expit(logit), 1e-9, 1.0 - 1e-9)
             ratio = signal_share(self.noise) / signal_share(noise)
             kappa, new = (v * ratio * np.exp(step[:, k]) for k, v in ((1, self.kappa), (2, scale)))
             after = log_posterior(noise, kappa, new)
@@ -194,7 +187,7 @@ class Chains:
             centred = place - place.mean(axis=0)
             own = centred.T @ centred / max(1, len(place) - 1) + 1e-4 * np.eye(3)
             self.spread = self.spread + 0.05 * (own - self.spread)
-            self.spread_root = np.linalg.cholesky(self.spread)
+            self.spread_root = np.asarray(np.linalg.cholesky(self.spread))
         random = self.rng.standard_normal((len(self.noise), 3))
         return np.asarray(random @ self.spread_root.T)
 
@@ -207,28 +200,30 @@ class Chains:
         weights = self.weights
         count, total = (weights > 0).sum(axis=1), offset + weights.sum(axis=1)
         # of all pairs at once, each without its own weight
-        power = prior.rate_shape + shape * (count[:, None] + 1.0 - (weights > 0))
-        slabs = Slab(shape, total[:, None] - weights, power)
+        powers = prior.rate_shape + shape * np.arange(1.0, pairs + 1.0)
+        factors = gamma_factor(powers, shape)
+        others = count[:, None] - (weights > 0)
+        slabs = Slab(shape, total[:, None] - weights, powers[others], factors[others])
         low, high = windows(weights, *sweep.all_pairs(rows, cols), counts, slabs)
         random = self.rng.random((pairs, 2, chains))
         for e in self.rng.permutation(pairs):
             own = weights[:, e].copy()
             count -= own > 0
-            slab = Slab(shape, total - own, prior.rate_shape + shape * (count + 1.0))
+            slab = Slab(shape, total - own, powers[count], factors[count])
             columns, r, h, t = sweep.columns(rows[e], cols[e])
             factor, mean, drawn = conditional(
                 own, r, h, t, counts, slab, low[:, e], high[:, e], random[e, 1]
             )
-            p = sigmoid(self._odds_of(e, count) + factor)
+            p = expit(self._odds_of(e, count) + factor)
             self.inclusion[:, e] = p
             self.means[:, e] = p * mean
             new = np.where(random[e, 0] < p, drawn, 0.0)
-            which = np.flatnonzero(new != own)
+            change = new - own
             count += new > 0
-            if len(which):
-                sweep.change(which, new - own, columns, r, h, t)
+            if change.any():
+                sweep.change(change, columns, r, h, t)
                 weights[:, e] = new
-                total = total + (new - own)
+                total += change
 
     def _odds_of(self, e: int, others: Array) -> Array:
         """Return the log odds of an edge, given the number of other edges.
@@ -270,7 +265,7 @@ class Chains:
         rng, steps = self.rng, self.steps
         for _ in range(2 if free else 0):
             logit = np.log(self.density / (1.0 - self.density)) + steps.move("density", rng)
-            density = sigmoid(logit)
+            density = expit(logit)
             after, new = log_posterior(density, self.strengths)
             taken = steps.accept("density", after - now, rng)
             self.density = np.where(taken, density, self.density)
