@@ -140,7 +140,7 @@ def _keep(kept: Draws, own: slice, draw: int, running: Chains) -> None:
     kept.scalars["rate"][own, draw] = running.rate
     kept.scalars["density"][own, draw] = running.density
     kept.scalars["edges"][own, draw] = (running.weights > 0).mean(axis=1)
-    kept.scalars["strength"][own, draw] = running.odds.std(axis=1)
+    kept.scalars["strength"][own, draw] = (running.strengths @ running.forms).std(axis=1)
     kept.strengths[own, draw] = running.strengths
     kept.weights[own, draw] = running.weights
     kept.inclusion[own, draw] = running.inclusion

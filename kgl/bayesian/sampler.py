@@ -21,6 +21,8 @@ PROPOSALS = 4
 ROUNDS = 4
 #: Factors on the width of a proposal when it is accepted and when not: 0.4 are accepted.
 WIDER, NARROWER = 1.06, 0.9618
+#: Widest proposal, of a logarithm.
+WIDEST = 3.0
 
 
 @dataclass
@@ -35,7 +37,9 @@ class Steps:
         """Return which proposals are accepted, and adapt the width of their kind."""
         taken = np.log(rng.random(self.chains)) < log_ratio
         if self.adapting:
-            self.widths[name] = self.widths[name] * np.where(taken, WIDER, NARROWER)
+            wider = self.widths[name] * np.where(taken, WIDER, NARROWER)
+            # what the data do not see is accepted always: the scale of the weights of no edge
+            self.widths[name] = np.minimum(wider, WIDEST)
         return np.asarray(taken)
 
     def move(self, name: str, rng: np.random.Generator, start: float = 0.3) -> Array:
