@@ -219,7 +219,7 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         values, mask = table.values, table.mask
         n, m = values.shape
         if not values.any():
-            what = "a single row" if n == 1 else "no column that varies"
+            what = "only 1 sample (row)" if n == 1 else "no column that varies"
             raise ValueError(
                 f"Y has {what}, so nothing is left of it with center={self.center!r}; give more "
                 "observations, or center='none' if zero is the mean of every node"

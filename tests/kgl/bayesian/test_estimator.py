@@ -5,13 +5,14 @@ from __future__ import annotations
 import pickle
 import warnings
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import check_estimator
 
 import kgl
 from kgl.bayesian.diagnostics import effective_sample_size, split_r_hat
@@ -171,7 +172,7 @@ def test_constant_column_warns_and_gets_no_certain_edge() -> None:
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # every column is constant
 def test_single_row_is_refused() -> None:
-    with pytest.raises(ValueError, match="a single row, so nothing is left of it"):
+    with pytest.raises(ValueError, match=r"only 1 sample \(row\), so nothing is left of it"):
         small().fit(DATA.Y_full[:1])
     model = small(center="none", scale="none").fit(DATA.Y_full[:1])
     assert np.isfinite(model.edge_probability_).all()
@@ -208,6 +209,20 @@ def test_progress_counts_sweeps() -> None:
     seen: list[tuple[int, int]] = []
     small(progress=lambda done, total: seen.append((done, total))).fit(DATA.Y)
     assert seen == [(k, 20) for k in range(1, 21)]
+
+
+class FitOnly(kgl.BayesianKGL):
+    """Hides ``predict``, which takes covariates and not rows of Y."""
+
+    @property
+    def predict(self) -> NoReturn:
+        raise AttributeError("hidden")
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_scikit_learn_finds_nothing_amiss_with_fit() -> None:
+    found = check_estimator(FitOnly(n_chains=2, n_warmup=2, n_draws=4), on_fail=None)
+    assert {result["check_name"] for result in found if result["status"] == "failed"} == set()
 
 
 def test_clone_and_pickle() -> None:
