@@ -62,7 +62,7 @@ class Prior:
     kappa_spread: float = 1.5
     rate_shape: float = 1.5
     density: float | None = None
-    density_counts: tuple[float, float] = (3.0, 7.0)
+    density_counts: tuple[float, float] = (6.0, 14.0)
     strength_scale: float = 0.5
     strength_probability: float = 0.5
 
