@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgl import datasets, kernels, metrics, simulate
+    from kgl.bayesian import BayesianKGL
     from kgl.graph import learn_laplacian
     from kgl.grid import DEFAULT_GRID, GridResult, fit_grid
     from kgl.imputer import KGLImputer
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 #: Where each name comes from. Names are loaded when first used (PEP 562): a process that only
 #: simulates data does not wait for scikit-learn.
 _HOME = {
+    "BayesianKGL": "bayesian",
     "DEFAULT_GRID": "grid",
     "GL": "models",
     "HELD_OUT_GRID": "selection",
@@ -50,6 +52,7 @@ __all__ = [
     "KGL",
     "KGLN",
     "KGLO",
+    "BayesianKGL",
     "GL2Step",
     "GridResult",
     "KGLAgnostic",
