@@ -274,7 +274,7 @@ class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
             or np.trace(L) <= 0
         ):
             raise ValueError(
-                f"init must be a Laplacian of {m} nodes (symmetric, rows summing to zero, "
+                f"init must be a Laplacian of {m} nodes (symmetric, degrees on the diagonal, "
                 f"no positive entry off the diagonal unless signed, not zero), got "
                 f"shape {L.shape}; use kgl.laplacian.laplacian_from_adjacency(W)"
             )

@@ -146,9 +146,6 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
     progress: Any = None
     random_state: Any = 0
 
-    #: Edges link nodes that move together; flip the sign of columns that move opposite to others.
-    signed: ClassVar[bool] = False
-
     _spec: ClassVar[ModelSpec] = ModelSpec("BayesianKGL", True, True)
 
     def __sklearn_tags__(self) -> Any:
