@@ -74,8 +74,8 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
     ----------
     density : float in (0, 1), optional
         Share of pairs that are believed to be edges. Without it, the share is learned, from a
-        Beta(6, 14) distribution: 0.3, give or take 0.1. A wrong density hardly changes the order of pairs, but shifts all
-        probabilities.
+        Beta(6, 14) distribution: 0.3, give or take 0.1. A wrong density hardly changes the order of
+        pairs, but shifts all probabilities.
     center : {"node", "both", "none"}, default="node"
         What is subtracted from the data before the fit, as for :class:`kgl.KGL`.
     scale : {"node", "common", "none"}, default="node"
@@ -191,8 +191,7 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
             raise ValueError("density = 1 makes every pair an edge; give a share below 1, or None")
         self._prior = Prior(density=density)
         self._rows = Rows.of(ready.data.K_z)
-        informed = ready.informed["x"] and not ready.data.K_x.is_identity
-        self._evidence = Evidence(ready.data.K_x.matrix) if informed else None
+        self._evidence = Evidence(ready.data.K_x.matrix) if ready.informed["x"] else None
         pairs = len(ready.names) * (len(ready.names) - 1) // 2
         forms = np.zeros((0, pairs)) if self._evidence is None else self._evidence.scores
         seen = ready.values if ready.mask is None else ready.values[ready.mask]
@@ -227,7 +226,8 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         kernel_x, matrix_x = self._kernel("x", K_x, x, table.labels, values, mask)
         kernel_z, matrix_z = self._kernel("z", K_z, table.z, table.index, values, mask)
         kernels = Kernels(kernel_eigen(matrix_x, "K_x", m), kernel_eigen(matrix_z, "K_z", n))
-        informed = {"x": matrix_x is not None, "z": matrix_z is not None}
+        # the identity is no information, whoever gave it
+        informed = {"x": not kernels.K_x.is_identity, "z": not kernels.K_z.is_identity}
         return ReadyData(
             values, mask, table.names, table.labels is not None, table.preparation, kernel_x,
             kernel_z, kernels, informed,
