@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kgl.oracle import select_oracle
     from kgl.problem import kkt_residual
     from kgl.selection import HELD_OUT_GRID, select_held_out
+    from kgl.subsampling import stability
 
     __version__: str
 
@@ -42,6 +43,7 @@ _HOME = {
     "learn_laplacian": "graph",
     "select_held_out": "selection",
     "select_oracle": "oracle",
+    "stability": "subsampling",
 }
 _MODULES = ("datasets", "kernels", "metrics", "plotting", "simulate")
 
@@ -66,6 +68,7 @@ __all__ = [
     "select_held_out",
     "select_oracle",
     "simulate",
+    "stability",
 ]
 
 

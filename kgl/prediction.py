@@ -17,6 +17,7 @@ from kgl.preparation import Preparation
 from kgl.problem import ModelSpec
 from kgl.solvers.alternating import Options
 from kgl.solvers.signal_step import SignalData
+from kgl.uncertainty import noise_variance, signal_variance
 
 __all__ = ["FittedTables", "Prediction", "Prepared"]
 
@@ -200,7 +201,62 @@ class Prediction(FittedTables):
         inside = (C @ U) / (lam + rho * np.outer(data.K_z.values, np.maximum(eigenvalues, 0.0)))
         return np.asarray(outside / lam + data.K_z.vectors @ inside @ U.T)
 
-    def predict(self, z: Any = None, x: Any = None, *, K_z: Any = None, K_x: Any = None) -> Any:
+    def impute(self, Y: Any, return_std: bool = False, random_state: Any = 0) -> Any:
+        """Return a copy of the data of the fit with missing entries filled in.
+
+        Parameters
+        ----------
+        Y : array or DataFrame (n, m)
+            The data that were passed to ``fit``.
+        return_std : bool
+            Whether to return standard deviations too: see :mod:`kgl.uncertainty`.
+        random_state : int or Generator
+            Source of the draws that standard deviations are computed from.
+
+        Returns
+        -------
+        array or DataFrame (n, m)
+            Observed entries as they are, fitted signals elsewhere; of pandas or polars as ``Y``.
+        std : array or DataFrame (n, m)
+            Standard deviations of the missing entries, noise included; 0 where observed. Only with
+            ``return_std``. The graph, the kernels, ``lam`` and ``rho`` count as known, so intervals
+            can be too narrow where they are not.
+        """
+        filled = super().impute(Y)
+        if not return_std:
+            return filled
+        std = self._std(None, None, self._ready.preparation, random_state)
+        mask = self._ready.mask
+        std = np.zeros_like(std) if mask is None else np.where(mask, 0.0, std)
+        return filled, self._labelled(std, None, None)
+
+    def _std(
+        self, left: Array | None, right: Array | None, preparation: Preparation, random_state: Any
+    ) -> Array:
+        """Return standard deviations of values, noise included, in the units of the data."""
+        data, (lam, rho) = self._ready.data, self._point
+        if not self._spec.ridge:
+            raise ValueError(
+                f"{self._spec.name} has no ridge term, so its signals have no finite prior "
+                "variance; use KGLN without a kernel for standard deviations"
+            )
+        spec, rng = self._ready.spec, np.random.default_rng(random_state)
+        noise = noise_variance(data, spec, self.laplacian_, lam, rho)
+        variance = signal_variance(
+            data, spec, self.laplacian_, lam, rho, left=left, right=right, rng=rng
+        )
+        return np.asarray(np.sqrt(noise * (1.0 + variance)) * preparation.scale)
+
+    def predict(
+        self,
+        z: Any = None,
+        x: Any = None,
+        *,
+        K_z: Any = None,
+        K_x: Any = None,
+        return_std: bool = False,
+        random_state: Any = 0,
+    ) -> Any:
         r"""Evaluate the fitted function :math:`f(z, x)` at new observations and new nodes.
 
         Parameters
@@ -210,6 +266,8 @@ class Prediction(FittedTables):
         K_z, K_x : array (n_new, n), array (m_new, m), optional
             Kernel between new and fitted observations (nodes), where the model was fitted with
             a precomputed kernel.
+        return_std, random_state
+            As for :meth:`impute`.
 
         Returns
         -------
@@ -217,6 +275,8 @@ class Prediction(FittedTables):
             A DataFrame where the model was fitted to one: rows are named by the index of ``z`` or
             of the data, columns by that of ``x`` or by the nodes. Levels and scales of new nodes
             are interpolated from nodes with similar covariates.
+        std : array (n_new, m_new), or DataFrame
+            Standard deviations of values that would be observed there. Only with ``return_std``.
 
         Warns
         -----
@@ -226,7 +286,11 @@ class Prediction(FittedTables):
         """
         check_is_fitted(self, "laplacian_")
         if z is None and x is None and K_z is None and K_x is None:
-            return self._labelled(self.signals_.copy(), None, None)
+            signals = self._labelled(self.signals_.copy(), None, None)
+            if not return_std:
+                return signals
+            std = self._std(None, None, self._ready.preparation, random_state)
+            return signals, self._labelled(std, None, None)
         if not self._spec.fitted:
             raise ValueError("GL fits no function, so there is nothing to predict; use KGL or KGLN")
         ready = self._ready
@@ -235,10 +299,16 @@ class Prediction(FittedTables):
         values = self.coefficients()
         values = values if left is None else left @ values
         values = np.asarray(values if right is None else values @ right.T)
-        preparation = ready.preparation
-        if z is not None or K_z is not None:
+        preparation, new_z = ready.preparation, z is not None or K_z is not None
+        new_x = x is not None or K_x is not None
+        if new_z:
             preparation = preparation.for_observations(len(values))
-        if x is not None or K_x is not None:
+        if new_x:
             assert right is not None
             preparation = preparation.for_nodes(ready.data.K_x, right)
-        return self._labelled(preparation.undo(values), z, x)
+        predicted = self._labelled(preparation.undo(values), z, x)
+        if not return_std:
+            return predicted
+        # rows and columns of the fit are its own: no kernel between them is needed
+        left, right = left if new_z else None, right if new_x else None
+        return predicted, self._labelled(self._std(left, right, preparation, random_state), z, x)
