@@ -1,0 +1,153 @@
+"""What the site has beyond the Markdown pages: front page, navigation and API lists.
+
+The pages in `docs/` are plain Markdown, so that GitHub renders them too. Directives of Sphinx are
+added here, while pages are read.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+DOCS = HERE.parent
+
+#: Title in the navigation bar -> the page of the section, and the pages below it; all from docs/.
+NAVIGATION = {
+    "Start": ("start", ["which-model", "command", "faq"]),
+    "Guide": (
+        "guide",
+        [
+            "models",
+            "kernels",
+            "missing-data",
+            "choosing-hyperparameters",
+            "solvers",
+            "simulation-and-metrics",
+            "neighbours",
+            "when-it-pays",
+            "benchmarks",
+            "peers",
+        ],
+    ),
+    "Examples": ("gallery/index", []),
+    "API": ("api", []),
+    "Replication": (
+        "../REPLICATION",
+        ["findings", "inference", "replication", "extending", "../data/README"],
+    ),
+    "Contributing": ("../CONTRIBUTING", ["../CHANGELOG", "../CODE_OF_CONDUCT", "../SECURITY"]),
+}
+
+#: Modules with public names -> what they are for, in the order of the API page.
+MODULES = {
+    "kgl": "Estimators, grids, selection",
+    "kgl.kernels": "Kernels of covariates and of graphs",
+    "kgl.datasets": "Data sets, simulated and real",
+    "kgl.simulate": "Random graphs and smooth signals",
+    "kgl.metrics": "Scores of graphs and signals",
+    "kgl.plotting": "Pictures",
+    "kgl.selection": "Tuning by cross-validation",
+    "kgl.oracle": "Tuning against a ground truth",
+    "kgl.problem": "The table of models and the objective",
+    "kgl.models": "The base class of estimators",
+    "kgl.export": "Exports, as a mixin",
+    "kgl.laplacian": "Laplacians, weights and distances",
+    "kgl.seeding": "Named random streams",
+}
+
+#: Headings under which a module lists its names, by kind.
+KINDS = {"estimators": "Estimators", "classes": "Classes", "functions": "Functions", "data": "Data"}
+
+
+def kind_of(value: Any) -> str:
+    """Return the heading (key of KINDS) of a public object."""
+    if inspect.isclass(value):
+        return "estimators" if hasattr(value, "fit") and hasattr(value, "get_params") else "classes"
+    return "functions" if inspect.isroutine(value) else "data"
+
+
+def public_names(module: str) -> dict[str, list[str]]:
+    """Return the public names of a module by kind, without modules and what `kgl` exports."""
+    loaded = importlib.import_module(module)
+    shorter = set() if module == "kgl" else set(importlib.import_module("kgl").__all__)
+    names: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for name in loaded.__all__:
+        value = getattr(loaded, name)
+        if not inspect.ismodule(value) and name not in shorter:
+            names[kind_of(value)].append(name)
+    return {kind: listed for kind, listed in names.items() if listed}
+
+
+def module_page(module: str) -> str:
+    """Return the reStructuredText page that lists the public names of a module."""
+    title = f"{module}: {MODULES[module][0].lower()}{MODULES[module][1:]}"
+    lines = [title, "=" * len(title), "", f".. currentmodule:: {module}", ""]
+    groups = public_names(module)
+    for kind, names in groups.items():
+        if len(groups) > 1:
+            lines += [KINDS[kind], "-" * len(KINDS[kind]), ""]
+        lines += [".. autosummary::", "   :toctree: generated", ""]
+        lines += [f"   {name}" for name in names]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def write_reference(directory: Path) -> None:
+    """Write a page for each module, only where it changed, so that builds stay incremental."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for module in MODULES:
+        page, text = directory / f"{module}.rst", module_page(module)
+        if not page.exists() or page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")
+
+
+def toctree(entries: list[str], **options: Any) -> str:
+    """Return a table of contents in MyST's notation."""
+    given = [f":{key}: {value}".rstrip() for key, value in options.items()]
+    return "\n".join(["```{toctree}", *given, "", *entries, "```", ""])
+
+
+def extended(page: str, text: str) -> str:
+    """Return the source of a page with what only the site has."""
+    if page == "docs/index":
+        home = (HERE / "home.md").read_text(encoding="utf-8")
+        body = text.partition("\n")[2]
+        entries = [f"{title} </{_name(first)}>" for title, (first, _) in NAVIGATION.items()]
+        return home.replace("<!-- pages -->", body) + "\n" + toctree(entries, hidden="")
+    if page == "docs/api":
+        return text + "\n" + toctree([f"reference/{m}" for m in MODULES], maxdepth=2)
+    for first, below in NAVIGATION.values():
+        if below and page == _name(first):
+            return text + "\n" + toctree([f"/{_name(entry)}" for entry in below], hidden="")
+    return text
+
+
+def _name(entry: str) -> str:
+    """Return the name that Sphinx has for a page of the navigation."""
+    return entry[3:] if entry.startswith("../") else f"docs/{entry}"
+
+
+def _read(app: Any, page: str, source: list[str]) -> None:
+    source[0] = extended(page, source[0])
+
+
+def reset(gallery: dict[str, Any], name: str) -> None:
+    """Give every example of the gallery the same look."""
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update({"figure.dpi": 110, "savefig.dpi": 110, "font.size": 9.5})
+    plt.rcParams.update({"figure.constrained_layout.use": True, "axes.spines.top": False})
+    plt.rcParams.update({"axes.spines.right": False, "image.cmap": "cividis"})
+    plt.rcParams["axes.prop_cycle"] = plt.cycler(
+        color=["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
+    )
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Connect the hooks (Sphinx calls this)."""
+    write_reference(DOCS / "reference")
+    app.connect("source-read", _read)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
