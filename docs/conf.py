@@ -23,6 +23,7 @@ OWNER, NAME = REPOSITORY.rsplit("/", 2)[-2:]
 #: Set by the workflow that publishes the site: "dev", or a version such as "0.1".
 PUBLISHED = os.environ.get("KGL_DOCS_VERSION", "")
 
+kgl_repository = REPOSITORY
 project, author = "kgl", "The KGL developers"
 project_copyright = "The KGL developers"
 version = release = kgl.__version__
@@ -33,10 +34,10 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
-    "sphinx_mathjax_offline",
 ]
 root_doc = "docs/index"
 include_patterns = [
@@ -67,6 +68,9 @@ templates_path = ["_templates"]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_fence_as_directive = {"math"}
 myst_heading_anchors = 4
+
+# One file without fonts beside it, from a package of the lock; `docs/_site/pages.py` copies it.
+mathjax_path = "tex-svg.js"
 
 autodoc_typehints = "none"
 autosummary_generate = True
@@ -102,23 +106,14 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
     "show_toc_level": 2,
-    "secondary_sidebar_items": {
-        "**": ["page-toc", "edit-this-page"],
-        "docs/gallery/**": ["page-toc", "sg_download_links", "sg_launcher_links"],
-    },
-    "use_edit_page_button": True,
+    # the two of sphinx-gallery are empty on other pages
+    "secondary_sidebar_items": ["page-toc", "sg_download_links", "sg_launcher_links"],
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_context = {
-    "github_user": OWNER,
-    "github_repo": NAME,
-    "github_version": "main",
-    "doc_path": "",
-    "default_mode": "auto",
-}
+html_context = {"default_mode": "auto"}
 if PUBLISHED:
     html_baseurl = f"{SITE}/{PUBLISHED}/"
     html_theme_options["switcher"] = {
@@ -156,7 +151,7 @@ sphinx_gallery_conf = {
         "repo": NAME,
         "branch": "gh-pages",
         "binderhub_url": "https://mybinder.org",
-        "dependencies": "../.binder/requirements.txt",
+        "dependencies": ".binder/requirements.txt",
         "notebooks_dir": "notebooks",
         "filepath_prefix": PUBLISHED or "dev",
         "use_jupyter_lab": True,

@@ -6,13 +6,16 @@ added here, while pages are read.
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import inspect
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent
+ROOT = DOCS.parent
 
 #: Title in the navigation bar -> the page of the section, and the pages below it; all from docs/.
 NAVIGATION = {
@@ -130,8 +133,33 @@ def _name(entry: str) -> str:
     return entry[3:] if entry.startswith("../") else f"docs/{entry}"
 
 
+def repository_links(page: str, text: str, address: str) -> str:
+    """Return a page whose links to directories, and to README, lead somewhere on the site or GitHub."""
+
+    def moved(match: re.Match[str]) -> str:
+        target = match[1]
+        path = (ROOT / page).parent / target
+        if target == "README.md" or target.endswith("/README.md") and path.parent == ROOT:
+            return f"](/docs/index.md)"
+        if not re.match(r"\w+:|#", target) and path.is_dir():
+            return f"]({address}/tree/main/{path.resolve().relative_to(ROOT).as_posix()})"
+        return match[0]
+
+    return re.sub(r"\]\(([^)\s]+)\)", moved, text)
+
+
 def _read(app: Any, page: str, source: list[str]) -> None:
-    source[0] = extended(page, source[0])
+    text = repository_links(page, source[0], app.config.kgl_repository)
+    source[0] = extended(page, text)
+
+
+def _copy_mathjax(app: Any, error: Exception | None) -> None:
+    """Put MathJax beside the pages, so that formulas need no network."""
+    # not importable by name, because of its hyphens
+    package = importlib.util.find_spec("sphinx-mathjax-offline")
+    if error is None and app.builder.format == "html" and package and package.origin:
+        source = Path(package.origin).parent / "static" / "mathjax" / "tex-svg.js"
+        shutil.copyfile(source, Path(app.outdir) / "_static" / "tex-svg.js")
 
 
 def reset(gallery: dict[str, Any], name: str) -> None:
@@ -149,5 +177,7 @@ def reset(gallery: dict[str, Any], name: str) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Connect the hooks (Sphinx calls this)."""
     write_reference(DOCS / "reference")
+    app.add_config_value("kgl_repository", "", "html", str)
     app.connect("source-read", _read)
+    app.connect("build-finished", _copy_mathjax)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
