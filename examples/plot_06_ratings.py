@@ -3,7 +3,7 @@ Ratings: which products are liked by the same people
 ====================================================
 
 Reviewers rate some products and skip most. The graph links products that the same people like or
-dislike. Attributes of the products help where few people rated both. The data are a **simulated
+dislike. Attributes of the products may help where few people rated both. The data are a **simulated
 stand-in** for the Sushi data of the paper, which may not be redistributed.
 """
 
@@ -56,5 +56,5 @@ guess = with_attributes.impute(ratings).loc[reviewer]
 guess[ratings.loc[reviewer].isna()].sort_values(ascending=False).head(5).round(1)
 
 # %%
-# **Lesson.** With most entries missing, attributes of the nodes carry much of what is learned. Fit
-# with and without them to see how much the ratings contribute.
+# **Lesson.** With most entries missing, attributes of the nodes change the graph much. Here they find
+# the groups hardly better. Fit with and without them to see what they contribute.

@@ -49,7 +49,9 @@ model.plot(
 )
 bins = np.arange(0.75, 8.5, 0.5)
 for values, name, colour in ((pairs, "all pairs", "0.7"), (length, "edges", "C1")):
-    right.hist(values, bins, density=True, histtype="stepfilled", alpha=0.6, color=colour, label=name)
+    right.hist(
+        values, bins, density=True, histtype="stepfilled", alpha=0.6, color=colour, label=name
+    )
 right.set(xlabel="distance in the picture (pixels)", ylabel="density", title="Edges are short")
 right.legend(frameon=False)
 

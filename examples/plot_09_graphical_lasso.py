@@ -20,12 +20,12 @@ from sklearn.metrics import average_precision_score
 
 import kgl
 
-m, sizes, repeats = 20, (20, 40, 80, 160), 4
+m, sizes, repeats = 20, (30, 60, 120), 3
 upper = np.triu_indices(m, 1)
 
 
 def design(kind, seed):
-    """Return a true graph and 160 observations."""
+    """Return a true graph and 120 observations."""
     rng = np.random.default_rng(seed)
     W = kgl.simulate.random_graph("er", m, rng, density=0.15)
     L = np.diag(W.sum(axis=1)) - W
@@ -61,7 +61,7 @@ def lasso(Y):
     """Absolute partial correlations by the graphical lasso, columns standardised."""
     filled = complete(Y)
     standard = (filled - filled.mean(axis=0)) / filled.std(axis=0)
-    P = GraphicalLasso(alpha=0.2, max_iter=300).fit(standard).precision_
+    P = GraphicalLasso(alpha=0.3, tol=1e-2).fit(standard).precision_
     return np.abs(P) / np.sqrt(np.outer(P.diagonal(), P.diagonal()))
 
 
@@ -96,6 +96,8 @@ axes[0].set_ylabel("average precision of the edges")
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
 
 # %%
-# Lines are means, bands the range of four replicates.
+# Lines are means, bands the range of three replicates.
 #
-# **Lesson.** LESSON
+# **Lesson.** On complete, independent data the graphical lasso ranks edges at least as well, and it is
+# the natural choice for conditional dependence. With gaps and slow changes KGL is ahead: it reads
+# observed entries only, and takes the dependence over time into account.

@@ -139,8 +139,8 @@ def repository_links(page: str, text: str, address: str) -> str:
     def moved(match: re.Match[str]) -> str:
         target = match[1]
         path = (ROOT / page).parent / target
-        if target == "README.md" or target.endswith("/README.md") and path.parent == ROOT:
-            return f"](/docs/index.md)"
+        if target == "README.md" or (target.endswith("/README.md") and path.parent == ROOT):
+            return "](/docs/index.md)"
         if not re.match(r"\w+:|#", target) and path.is_dir():
             return f"]({address}/tree/main/{path.resolve().relative_to(ROOT).as_posix()})"
         return match[0]
