@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Results", "text_of"]
 
+#: A relative error above this one is far behind.
+FAR_BEHIND = 1.5
 #: A method pays in a setting if its error is below that of the best baseline by this share.
 MARGIN = 0.02
 
@@ -77,6 +79,49 @@ class Results:
             )
         return rows
 
+    @property
+    def _gaps(self) -> pd.DataFrame:
+        """The numbers of gaps, without those of new nodes."""
+        return self.numbers[self.numbers["pattern"] != NEW_NODES]
+
+    def overall(self) -> list[dict[str, str]]:
+        """Return for each method what holds over all settings with gaps."""
+        rows = []
+        for name in (name for name in LABELS if name in set(self._gaps["method"])):
+            part = self._gaps[self._gaps["method"] == name]["relative"]
+            # of a baseline the best of all is one of itself
+            best = (part <= 1.0) if not METHODS[name].ours else (part < 1.0)
+            rows.append(
+                {
+                    "label": LABELS[name],
+                    "median": f"{part.median():.2f}",
+                    "far": f"{100 * (part > FAR_BEHIND).mean():.0f} %",
+                    "best": f"{100 * best.mean():.0f} %",
+                    "settings": str(len(part)),
+                }
+            )
+        return rows
+
+    def by_table(self) -> list[dict[str, Any]]:
+        """Return for each table the median relative errors of our methods, best tables first."""
+        ours = [name for name, method in METHODS.items() if method.ours]
+        medians = self._gaps.pivot_table(
+            index="dataset", columns="method", values="relative", aggfunc="median"
+        )
+        ours = [name for name in ours if name in medians]
+        first = self._gaps.drop_duplicates(SETTING).groupby("dataset")["best_baseline"]
+        return [
+            {
+                "dataset": name,
+                "errors": [f"{row[method]:.2f}" for method in ours],
+                "labels": [LABELS[method] for method in ours],
+                "baseline": LABELS[str(first.get_group(name).mode().iloc[0])],
+            }
+            for name, row in medians.sort_values(
+                "kgl_tuned" if "kgl_tuned" in medians else ours[0]
+            ).iterrows()
+        ]
+
     def patterns(self) -> list[tuple[str, str]]:
         """Return the patterns of the table with their labels."""
         found = set(self.numbers["pattern"])
@@ -109,7 +154,12 @@ class Results:
         ]
 
     def graph_gain(self, method: str = "kgl_tuned") -> dict[str, str]:
-        """Compare KGL with itself without the graph term: median ratio, and where it is better."""
+        """Compare KGL with itself without the graph term: median ratio, and where it is better.
+
+        Nothing where the study has not both.
+        """
+        if not {method, f"{method}_no_graph"} <= set(self.numbers["method"]):
+            return {}
         own = self.numbers.set_index([*SETTING, "method"])["rmse"].unstack("method")
         ratio = (own[method] / own[f"{method}_no_graph"]).dropna()
         wins = f"{int((ratio < 1 - MARGIN).sum())} of {len(ratio)}"
@@ -123,6 +173,7 @@ def text_of(path: str | Path) -> str:
         table = load_table(path)[0]
         results = Results(table, relative(table))
     known = {"margin": f"{100 * MARGIN:.0f} %", "labels": LABELS, "new_nodes": NEW_NODES}
+    known["far_behind"] = f"{FAR_BEHIND:g}"
     known["ours"] = [name for name, method in METHODS.items() if method.ours]
     return str(template("when-it-pays.md.jinja", escape=False).render(results=results, **known))
 
