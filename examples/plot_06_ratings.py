@@ -30,7 +30,8 @@ without = kgl.KGL(density=0.15, center="both").fit(ratings)
 
 # %%
 # The stand-in was simulated with groups of products, here side by side on the circle and of one
-# colour. Spectral clustering of the learned graph finds them to the extent that ratings show them. A normalised mutual information (NMI) of 1 is perfect.
+# colour. Spectral clustering of the learned graph finds them to the extent that ratings show them.
+# A normalised mutual information (NMI) of 1 is perfect.
 
 labels, groups = np.unique(np.asarray(data.groups), return_inverse=True)
 order = np.argsort(groups, kind="stable")
@@ -56,5 +57,5 @@ guess = with_attributes.impute(ratings).loc[reviewer]
 guess[ratings.loc[reviewer].isna()].sort_values(ascending=False).head(5).round(1)
 
 # %%
-# **Lesson.** With most entries missing, attributes of the nodes change the graph much. Here they find
-# the groups hardly better. Fit with and without them to see what they contribute.
+# **Lesson.** With most entries missing, attributes of the nodes change the graph much. Here they
+# find the groups hardly better. Fit with and without them to see what they contribute.

@@ -98,6 +98,6 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 # %%
 # Lines are means, bands the range of three replicates.
 #
-# **Lesson.** On complete, independent data the graphical lasso ranks edges at least as well, and it is
-# the natural choice for conditional dependence. With gaps and slow changes KGL is ahead: it reads
-# observed entries only, and takes the dependence over time into account.
+# **Lesson.** On complete, independent data the graphical lasso ranks edges at least as well, and it
+# is the natural choice for conditional dependence. With gaps and slow changes KGL is ahead: it
+# reads observed entries only, and takes the dependence over time into account.

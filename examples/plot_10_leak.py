@@ -2,15 +2,15 @@
 The leak in K_x: a kernel made from the answer
 ==============================================
 
-In the simulations of the paper the node kernel is ``K_x = (I + alpha L)^-1``, computed from the very
-graph that is to be learned. A model with this kernel then finds the graph even where the data are
-pure noise. This control should go with every experiment with side information. The data are
+In the simulations of the paper the node kernel is ``K_x = (I + alpha L)^-1``, computed from the
+very graph that is to be learned. A model with this kernel then finds the graph even where the data
+are pure noise. This control should go with every experiment with side information. The data are
 **simulated**.
 """
 
 # %%
-# Signals on stochastic block models with a small noise, and noise without any signal. ``lam`` is the
-# weight of the kernel in KGL-N: the larger, the more the fitted signals follow ``K_x``.
+# Weak signals on stochastic block models, and noise without any signal. ``lam`` is the weight of
+# the kernel in KGL-N: the larger, the more the fitted signals follow ``K_x``.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -48,5 +48,5 @@ axes[0].set_ylabel("average precision of the edges")
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
 
 # %%
-# **Lesson.** A high score of a model with side information proves nothing by itself. Fit the model to
-# noise, and use the kernel alone as a graph: what they reach did not come from the signals.
+# **Lesson.** A high score of a model with side information proves nothing by itself. Fit the model
+# to noise, and use the kernel alone as a graph: what they reach did not come from the signals.

@@ -43,16 +43,18 @@ def problems(site: Path) -> list[str]:
             where = f"{path.relative_to(site)}: {target}"
             if not linked.exists():
                 found.append(f"{where} does not exist")
-            elif parts.fragment and linked in pages:
-                if unquote(parts.fragment) not in pages[linked].anchors:
-                    found.append(f"{where} has no such anchor")
+            elif linked in pages and parts.fragment:
+                anchor = unquote(parts.fragment)
+                found += [f"{where} has no such anchor"] * (anchor not in pages[linked].anchors)
     return found
 
 
 def main(site: Path) -> int:
     """Print the problems; return 1 if there are any."""
     found = problems(site.resolve())
-    print("\n".join(found) or f"links: all of {len(list(site.rglob('*.html')))} pages lead somewhere")
+    print(
+        "\n".join(found) or f"links: all of {len(list(site.rglob('*.html')))} pages lead somewhere"
+    )
     return bool(found)
 
 

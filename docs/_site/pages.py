@@ -61,6 +61,22 @@ MODULES = {
     "kgl.seeding": "Named random streams",
 }
 
+#: Modules without a page: other modules export what is public in them, or a guide describes them.
+INTERNAL = (
+    "kgl.base",
+    "kgl.command",
+    "kgl.folds",
+    "kgl.graph",
+    "kgl.grid",
+    "kgl.grid_result",
+    "kgl.imputer",
+    "kgl.prediction",
+    "kgl.preparation",
+    "kgl.random_graphs",
+    "kgl.skewness",
+    "kgl.solvers",
+)
+
 #: Headings under which a module lists its names, by kind.
 KINDS = {"estimators": "Estimators", "classes": "Classes", "functions": "Functions", "data": "Data"}
 
@@ -134,7 +150,7 @@ def _name(entry: str) -> str:
 
 
 def repository_links(page: str, text: str, address: str) -> str:
-    """Return a page whose links to directories, and to README, lead somewhere on the site or GitHub."""
+    """Return a page whose links to directories lead to the repository, those to README home."""
 
     def moved(match: re.Match[str]) -> str:
         target = match[1]
