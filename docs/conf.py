@@ -72,6 +72,8 @@ myst_heading_anchors = 4
 # One file without fonts beside it, from a package of the lock; `docs/_site/pages.py` copies it.
 mathjax_path = "tex-svg.js"
 
+# `name` in docstrings is code.
+default_role = "literal"
 autodoc_typehints = "none"
 autosummary_generate = True
 autosummary_ignore_module_all = False
