@@ -137,6 +137,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "min_reported_time": 1,
+    "write_computation_times": False,
     "plot_gallery": "True",
     "download_all_examples": True,
     "capture_repr": ("_repr_html_", "__repr__"),
