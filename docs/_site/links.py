@@ -31,7 +31,9 @@ class Page(HTMLParser):
 
 def problems(site: Path) -> list[str]:
     """Return a line for each target that does not exist."""
-    pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    # the theme has a template among its static files
+    paths = sorted(p for p in site.rglob("*.html") if "_static" not in p.relative_to(site).parts)
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in paths}
     found = []
     for path, page in pages.items():
         for target in page.targets:
@@ -52,9 +54,7 @@ def problems(site: Path) -> list[str]:
 def main(site: Path) -> int:
     """Print the problems; return 1 if there are any."""
     found = problems(site.resolve())
-    print(
-        "\n".join(found) or f"links: all of {len(list(site.rglob('*.html')))} pages lead somewhere"
-    )
+    print("\n".join(found) or "links: every link and anchor into the site exists")
     return bool(found)
 
 
