@@ -63,7 +63,8 @@ exclude_patterns = [
     "docs/gallery/**/*.md5",
     "docs/gallery/**/*.zip",
 ]
-templates_path = ["_templates"]
+# absolute, since autosummary looks for relative ones in the source directory
+templates_path = [str(ROOT / "docs" / "_templates")]
 
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_fence_as_directive = {"math"}
