@@ -141,7 +141,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "plot_gallery": "True",
     "download_all_examples": True,
-    "capture_repr": ("_repr_html_", "__repr__"),
+    "capture_repr": ("_repr_html_",),
     "matplotlib_animations": False,
     "reset_modules": ("matplotlib", "docs._site.pages.reset"),
     "backreferences_dir": "docs/gallery/backreferences",

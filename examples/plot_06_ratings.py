@@ -54,7 +54,8 @@ for ax, model, title in zip(
 
 reviewer = ratings.index[0]
 guess = with_attributes.impute(ratings).loc[reviewer]
-guess[ratings.loc[reviewer].isna()].sort_values(ascending=False).head(5).round(1)
+unrated = guess[ratings.loc[reviewer].isna()].sort_values(ascending=False)
+unrated.head(5).round(1).to_frame("predicted rating")
 
 # %%
 # **Lesson.** With most entries missing, attributes of the nodes change the graph much. Here they
