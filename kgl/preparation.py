@@ -31,7 +31,7 @@ SCALES = ("node", "common", "none")
 CONSTANT = 1e-12
 #: Sweeps over rows and columns at most, and what they may still change, relative to the scale.
 SWEEPS, SETTLED = 200, 1e-12
-#: Ridges that the levels of new nodes are smoothed with, relative to the kernel's mean eigenvalue.
+#: Ridges that the levels of new nodes are smoothed with, relative to how much the kernel varies.
 RIDGES = np.logspace(-4, 3, 15)
 
 
@@ -179,7 +179,10 @@ def _smoothed(target: Array, kernel: KernelEigen, cross: Array) -> Array:
         return np.full(len(cross), mean)
     weights = kernel.vectors.T @ (target - mean)
     outside = float(np.sum((target - mean) ** 2) - np.sum(weights**2))
-    ridges = RIDGES * kernel.values.mean()
+    # what all nodes have in common is the mean of the target, so the rest of the kernel counts
+    common = kernel.vectors.sum(axis=0)
+    varied = float(kernel.values.sum() - np.sum(kernel.values * common**2) / len(target))
+    ridges = RIDGES * max(varied, 1e-12 * float(kernel.values.sum())) / len(target)
     left = ridges[:, None] / (kernel.values + ridges[:, None])  # share that is not fitted
     error = np.sum((left * weights) ** 2, axis=1) + max(outside, 0.0)
     freedom = left.sum(axis=1) + len(target) - len(kernel.values)

@@ -77,7 +77,9 @@ def spec(estimator: str, **changes: Any) -> dict[str, Any]:
 
 
 #: The replication prepares data itself, and has its own limit of iterations.
-AS_IS: dict[str, Any] = {"center": "none", "scale": "none", "max_iter": 100}
+AS_IS: dict[str, Any] = {
+    "center": "none", "scale": "none", "log": False, "signed": False, "max_iter": 100
+}  # fmt: skip
 
 
 def by_hand(name: str, data: dict[str, Array], r: int, **options: Any) -> dict[str, Array]:
@@ -123,8 +125,9 @@ def test_what_is_written_is_what_the_estimators_give(name: str, missing: bool) -
                 assert arrays[metric].shape == (2, len(values))
                 assert arrays[metric].max() < 1e-8
             else:
+                # iterative signal steps of the estimators stop at 1e-9
                 np.testing.assert_allclose(
-                    arrays[metric][r], values, rtol=1e-9, atol=1e-12, err_msg=metric
+                    arrays[metric][r], values, rtol=1e-6, atol=1e-8, err_msg=metric
                 )
     fitted = name != "GL"
     assert np.isnan(arrays["mse_in"]).all() == (not fitted)
