@@ -154,11 +154,13 @@ def repository_links(page: str, text: str, address: str) -> str:
 
     def moved(match: re.Match[str]) -> str:
         target = match[1]
-        path = (ROOT / page).parent / target
-        if target == "README.md" or (target.endswith("/README.md") and path.parent == ROOT):
+        if re.match(r"\w+:|#", target):
+            return match[0]
+        path = ((ROOT / page).parent / target).resolve()
+        if path == ROOT / "README.md":
             return "](/docs/index.md)"
-        if not re.match(r"\w+:|#", target) and path.is_dir():
-            return f"]({address}/tree/main/{path.resolve().relative_to(ROOT).as_posix()})"
+        if path.is_dir():
+            return f"]({address}/tree/main/{path.relative_to(ROOT).as_posix()})"
         return match[0]
 
     return re.sub(r"\]\(([^)\s]+)\)", moved, text)
