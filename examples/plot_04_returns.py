@@ -45,12 +45,12 @@ for ax, model, title in zip(axes, (plain, apart), ('center="node"', 'center="bot
     ax.set(xlim=(-1.7, 1.7), ylim=(-1.2, 1.2))
 
 # %%
-# The positive edges survive: the difference of two columns does not change when the mean of the
-# month is subtracted from both. The negative ones are new. With ten columns the mean of a month
-# holds a tenth of each of them, so that columns with nothing in common but the market depart in
-# opposite directions.
+# Most edges on the right are negative, and took the places of positive ones. With ten columns the
+# mean of a month holds a tenth of each of them. Columns with nothing in common but the market then
+# depart from it in opposite directions, so that these edges say little.
 #
-# Without signs the two graphs are therefore nearly the same:
+# Without signs, only differences of columns count, and what is subtracted from both has no effect
+# on them but for the scales. The two graphs are then nearly the same:
 
 unsigned = [kgl.KGL(density=0.3, signed=False, center=c).fit(returns) for c in ("node", "both")]
 first, second = (set(model.to_networkx().edges) for model in unsigned)

@@ -44,9 +44,9 @@ def design(kind, seed):
 
 # %%
 # Each method ranks pairs of variables by the size of its entries. The score is the average
-# precision. The penalty of the graphical lasso and the density of KGL are fixed in advance: nothing
-# is tuned with the ground truth. The graphical lasso needs complete data, so gaps are interpolated
-# in time for it; KGL has the time of each row as a covariate.
+# precision. The penalty of the graphical lasso is the rate of theory, sqrt(log(m) / n), and the
+# density of KGL is 0.3: nothing is tuned with the ground truth. The graphical lasso needs complete
+# data, so gaps are interpolated in time for it; KGL has the time of each row as a covariate.
 
 
 def complete(Y):
@@ -61,7 +61,7 @@ def lasso(Y):
     """Absolute partial correlations by the graphical lasso, columns standardised."""
     filled = complete(Y)
     standard = (filled - filled.mean(axis=0)) / filled.std(axis=0)
-    P = GraphicalLasso(alpha=0.3, tol=1e-2).fit(standard).precision_
+    P = GraphicalLasso(np.sqrt(np.log(m) / len(Y)), tol=1e-2).fit(standard).precision_
     return np.abs(P) / np.sqrt(np.outer(P.diagonal(), P.diagonal()))
 
 
@@ -98,6 +98,7 @@ fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", nco
 # %%
 # Lines are means, bands the range of three replicates.
 #
-# **Lesson.** On complete, independent data the graphical lasso ranks edges at least as well, and it
-# is the natural choice for conditional dependence. With gaps and slow changes KGL is ahead: it
-# reads observed entries only, and takes the dependence over time into account.
+# **Lesson.** On complete, independent data the graphical lasso ranks edges better once there are
+# enough observations, and it is the natural choice for conditional dependence. With gaps and slow
+# changes KGL is ahead: it reads observed entries only, and takes the dependence over time into
+# account.

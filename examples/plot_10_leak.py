@@ -18,15 +18,15 @@ import numpy as np
 import kgl
 
 replicates, lams = 5, np.logspace(-4, 2, 7)
-scores = {"signals": [], "pure noise": []}
-without = {"signals": [], "pure noise": []}
+scores = {"weak signals": [], "pure noise": []}
+without = {"weak signals": [], "pure noise": []}
 kernel_alone = []
 rng = np.random.default_rng(0)
 for replicate in range(replicates):
     data = kgl.simulate.make_dataset("sbm", m=20, n=100, replicate=replicate, noise=0.25)
     kernel_alone.append(kgl.metrics.aps(data.W, np.abs(data.K_x)))
     noise = rng.normal(size=data.Y.shape)
-    for kind, Y in {"signals": data.Y, "pure noise": noise}.items():
+    for kind, Y in {"weak signals": data.Y, "pure noise": noise}.items():
         options = {"density": 0.3, "signed": False}
         fitted = [kgl.KGLN(lam=lam, rho=0.01, **options).fit(Y, K_x=data.K_x) for lam in lams]
         scores[kind].append([kgl.metrics.aps(data.W, model.weights_) for model in fitted])
