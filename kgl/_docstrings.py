@@ -47,7 +47,8 @@ PARAMETERS = {
     "signed": (
         "bool",
         "Whether edges also link nodes that move opposite to each other: ``signs_`` then has -1 "
-        "for them. The paper's graphs are not signed.",
+        "for them. With a kernel over the observations that is said of whitened signals, of "
+        "changes rather than of levels. The paper's graphs are not signed.",
     ),
     "psi": (
         "float",
@@ -116,7 +117,8 @@ PARAMETERS = {
 ATTRIBUTES = {
     "signs_": (
         "array (m, m)",
-        "1 for pairs that move together, -1 for those that move opposite to each other.",
+        "1 for pairs that move together, -1 for those that move opposite to each other (whitened "
+        "by K_z, where there is one).",
     ),
     "laplacian_": (
         "array (m, m)",

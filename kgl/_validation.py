@@ -212,10 +212,12 @@ def refuse_masked(values: Any, what: str) -> None:
 
 def refuse_text(Y: Any) -> None:
     """Refuse columns of text or dates in the data of a DataFrame, by name."""
+    if hasattr(Y, "collect") and hasattr(Y, "lazy"):
+        raise TypeError("Y is a LazyFrame, which has no values yet; pass Y.collect()")
     for name in getattr(Y, "columns", ()):
         kind = str(Y[name].dtype).lower()
         drop = f"Y.drop(columns={name!r})" if hasattr(Y, "loc") else f"Y.drop({name!r})"
-        if kind.startswith(("datetime", "date", "timedelta", "duration", "period")):
+        if kind.startswith(("datetime", "date", "time", "duration", "period")):
             raise TypeError(
                 f"column {name!r} of Y holds dates: columns are nodes; pass it as covariate, "
                 f"{drop} with z=Y[{name!r}]"

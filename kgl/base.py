@@ -234,9 +234,9 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
             )
         if np.ma.isMaskedArray(Y) or count_masked(Y):
             Y = as_floats(Y)
+        refuse_text(Y)
         columns = getattr(Y, "columns", None)
         names = None if columns is None else check_names(columns, np.shape(Y)[1])
-        refuse_text(Y)
         array = validate_data(
             self, Y, dtype=np.float64, ensure_all_finite=False, ensure_min_features=0
         )
@@ -297,7 +297,7 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
             or np.trace(L) <= 0
         ):
             raise ValueError(
-                f"init must be a Laplacian of {m} nodes (symmetric, rows summing to zero, "
+                f"init must be a Laplacian of {m} nodes (symmetric, degrees on the diagonal, "
                 f"no positive entry off the diagonal unless signed, not zero), got "
                 f"shape {L.shape}; use kgl.laplacian.laplacian_from_adjacency(W)"
             )

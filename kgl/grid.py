@@ -112,7 +112,7 @@ def fit_grid(
         )
     given = {"lam": lam, "rho": rho, "psi": psi, "density": density}
     side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
-    kernels = kernel_axes(options)
+    kernels = kernel_axes(model, options)
     problems = [
         prepare_grid(model, Y, side, given, {**options, **chosen})
         for chosen in kernel_choices(kernels)
@@ -140,7 +140,7 @@ def fit_grid(
     return result
 
 
-def kernel_axes(options: Mapping[str, Any]) -> dict[str, list[Any]]:
+def kernel_axes(model: type[GraphLearner], options: Mapping[str, Any]) -> dict[str, list[Any]]:
     """Return the lists of kernels among the options."""
     lists = {
         name: list(options[name])
@@ -148,6 +148,9 @@ def kernel_axes(options: Mapping[str, Any]) -> dict[str, list[Any]]:
         if isinstance(options.get(name), list | tuple)
     }
     for name, kernels in lists.items():
+        used = model._spec.node_kernel if name == "kernel_x" else model._spec.observation_kernel
+        if not used:
+            raise ValueError(f"{model._spec.name} has no {name}; leave it out, or use kgl.KGL")
         if not kernels:
             raise ValueError(f"{name} is an empty list; give at least one kernel")
     return lists

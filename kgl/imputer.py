@@ -33,7 +33,7 @@ def default_density(m: int) -> float:
     >>> default_density(50), default_density(5)
     (0.3, 1.0)
     """
-    return max(DEFAULT_DENSITY, min(1.0, NEIGHBOURS / (m - 1)))
+    return max(DEFAULT_DENSITY, min(1.0, NEIGHBOURS / max(m - 1, 1)))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -86,7 +86,8 @@ class KGLImputer(TransformerMixin, BaseEstimator):
             ``x``, ``z``, ``K_x`` and ``K_z``, as for :meth:`GraphLearner.fit`.
         """
         if self.estimator is None:
-            density = default_density(np.shape(X)[1] if np.ndim(X) == 2 else 2)
+            shape = np.shape(X)
+            density = default_density(shape[1] if len(shape) == 2 else 2)
             model: GraphLearner = KGL(density=density)
         else:
             model = clone(self.estimator)

@@ -92,7 +92,7 @@ def plot_graph(
         if which.any() or style == "solid":
             ax.add_collection(drawn)
     if negative.any():
-        ax.plot([], [], color=(0.84, 0.37, 0.0), ls="dashed", label="move opposite to each other")
+        ax.plot([], [], color=(0.84, 0.37, 0.0), ls="dashed", label="negative: move opposite")
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False, fontsize=7)
     colours: dict[str, Any] = (
         {"c": values, "cmap": "cividis"} if values is not None else {"c": "#0072B2"}

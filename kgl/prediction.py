@@ -223,6 +223,11 @@ class Prediction:
                 )
         if not self._spec.fitted:
             raise ValueError("GL fits no signals, so it cannot impute; use GL2Step or KGL")
+        if hasattr(Y, "with_columns") and list(Y.columns) != self.node_names_:
+            raise ValueError(
+                f"the columns of Y, {list(Y.columns)[:3]!r}..., are not those of the fit, "
+                f"{self.node_names_[:3]!r}..., in this order; pass the data of the fit"
+            )
         if hasattr(Y, "loc"):
             return Y.astype(float).where(Y.notna(), self.signals_)
         values = as_floats(Y)

@@ -96,8 +96,7 @@ class Preparation:
         n, m = values.shape
         seen = np.ones(values.shape, dtype=bool) if mask is None else mask
         origin, least = log_origins(values, seen, log)
-        if origin is not None and least is not None:
-            values = np.log(np.maximum(values - origin, least))
+        values = _logs(values, origin, least)
         rows, columns = np.zeros(n), np.zeros(m)
         if center == "node":
             columns = _means(values, seen, axis=0)
@@ -126,8 +125,7 @@ class Preparation:
         """Return prepared data, zero where entries are missing."""
         if not self.changes:
             return values
-        if self.origin is not None and self.least is not None:
-            values = np.log(np.maximum(values - self.origin, self.least))
+        values = _logs(values, self.origin, self.least)
         ready = (values - self.rows[:, None] - self.columns) / self.scale
         return ready if mask is None else np.where(mask, ready, 0.0)
 
@@ -150,6 +148,13 @@ class Preparation:
         columns = _smoothed(self.columns, kernel, cross)
         scale = np.exp(_smoothed(np.log(self.scale), kernel, cross))
         return replace(self, columns=columns, scale=scale)
+
+
+def _logs(values: Array, origin: Array | None, least: Array | None) -> Array:
+    """Return logarithms from the origin on, or the values where there is none."""
+    if origin is None or least is None:
+        return values
+    return np.asarray(np.log(np.maximum(values - origin, least)))
 
 
 def _means(values: Array, seen: np.ndarray, axis: int) -> Array:

@@ -34,6 +34,7 @@ from kgl.grid import (
     prepare_grid,
 )
 from kgl.preparation import Preparation
+from kgl.skewness import check_log
 from kgl.solvers.grid import solve_grid
 
 __all__ = [
@@ -65,6 +66,7 @@ class HeldOut:
     mse : array (N,)
         Mean squared error over the held-out entries, averaged over folds, at every grid point, in
         units of the nodes' scales: 1 is about the error of the node means where ``scale="node"``.
+        Graphs of folds are those of values, also where the final one is that of logarithms.
     mse_se : array (N,)
         Its standard error over folds.
     grid_params : dict of arrays (N,)
@@ -161,15 +163,15 @@ def select_held_out(
     m = values.shape[-1]
     edges = model(**target)._target_edges(m)  # a bad target is refused before the work
     axes: dict[str, Any] = {"lam": lam, "rho": rho, "psi": psi, "density": None}
-    given = [name for name in ("lam", "rho") if axes[name] is not None]
     for name in model._spec.hyperparameters:
         if axes[name] is None and name in HELD_OUT_GRID:
             axes[name] = HELD_OUT_GRID[name]
     if graph == "density" and psi is None:
         axes["density"] = edges / (m * (m - 1) / 2)
     side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
-    choices = kernel_choices(kernel_axes(options))
+    choices = kernel_choices(kernel_axes(model, options))
     # errors are those of values, also where the graph of the final fit is one of logarithms
+    check_log(options.get("log", "auto"))
     plain = {**options, "log": False}
     problems = [prepare_grid(model, Y, side, axes, {**plain, **kernels}) for kernels in choices]
     held_out = _folds(folds, values, n_folds, seed)
@@ -185,7 +187,7 @@ def select_held_out(
     best: dict[str, Any] = {
         name: float(values[int(np.argmin(mse))]) for name, values in problem.params.items()
     }
-    _warn_at_end({name: problem.axes[name] for name in given}, best)
+    _warn_at_end({n: v for n, v in problem.axes.items() if n in HELD_OUT_GRID}, best)
     instability = None
     if graph == "stability":
         best["psi"], instability = _stable_psi(

@@ -14,16 +14,24 @@ import numpy as np
 
 from kgl._types import Array
 
-__all__ = ["log_origins"]
+__all__ = ["check_log", "log_origins"]
 
-#: Gain in log likelihood per entry, in the median over the nodes, above which they do.
-CLEAR = 0.3
+#: Gain in log likelihood per entry, in the median over the nodes, above which they suit.
+CLEAR = 0.2
+#: Share of entries at the smallest value above which a node has zeros rather than growth.
+ZEROS = 0.1
 #: Observed entries that a node needs to tell.
 ENOUGH = 20
 #: Quantiles that the origin is found from, with the median.
 LOW, HIGH = 0.05, 0.95
 #: Distance of the origin from the smallest entry, at least, relative to the median's distance.
 GAP = 0.01
+
+
+def check_log(log: Any) -> None:
+    """Refuse what is neither "auto" nor True or False."""
+    if not (isinstance(log, bool | np.bool_) or (isinstance(log, str) and log == "auto")):
+        raise ValueError(f"log = {log!r} is not an option; use 'auto', True or False")
 
 
 def log_origins(values: Array, seen: np.ndarray, log: Any) -> tuple[Array | None, Array | None]:
@@ -38,8 +46,8 @@ def log_origins(values: Array, seen: np.ndarray, log: Any) -> tuple[Array | None
     log : {"auto", True, False}
         Logarithms where they clearly suit, always, or never. They suit where the likelihood of a
         normal distribution of the logarithms, densities compared in the units of the data, exceeds
-        that of a normal distribution of the values by :data:`CLEAR` per entry in the median over
-        nodes.
+        that of a normal distribution of the values by :data:`CLEAR` per entry, without the lowest
+        and the highest ones, in the median over nodes.
 
     Returns
     -------
@@ -55,8 +63,7 @@ def log_origins(values: Array, seen: np.ndarray, log: Any) -> tuple[Array | None
     >>> log_origins(rng.normal(size=(100, 3)), np.ones((100, 3), bool), "auto")
     (None, None)
     """
-    if not (isinstance(log, bool | np.bool_) or (isinstance(log, str) and log == "auto")):
-        raise ValueError(f"log = {log!r} is not an option; use 'auto', True or False")
+    check_log(log)
     if not log:
         return None, None
     auto = isinstance(log, str)
@@ -64,10 +71,14 @@ def log_origins(values: Array, seen: np.ndarray, log: Any) -> tuple[Array | None
     origin, least, gains = np.zeros(m), np.ones(m), np.zeros(m)
     for j in range(m):
         own = values[seen[:, j], j]
-        if len(own) < (ENOUGH if auto else 2) or not np.ptp(own):
-            origin[j] = (own.min() if len(own) else 0.0) - 1.0
+        span = float(np.ptp(own)) if len(own) else 0.0
+        if not span:
+            origin[j] = (own[0] if len(own) else 0.0) - 1.0  # any: there is nothing to tell apart
             continue
-        origin[j], least[j], gains[j] = _lognormal(own)
+        # in units of the span, so that no square of a large or small number is taken
+        start, nearest, gain = _lognormal(own / span)
+        origin[j], least[j] = span * start, span * nearest
+        gains[j] = gain if len(own) >= ENOUGH else 0.0
     if auto and not np.median(gains) > CLEAR:
         return None, None
     return origin, least
@@ -91,6 +102,10 @@ def _lognormal(own: Array) -> tuple[float, float, float]:
         origin = middle - 1e3 * span
     reach = max(float(middle) - smallest, GAP * span)
     origin = min(float(origin), smallest - GAP * reach)
-    logs = np.log(own - origin)
-    gain = 0.5 * np.log(np.var(own) / np.var(logs)) - float(logs.mean())
-    return origin, 0.1 * (smallest - origin), float(gain)
+    # a few outlying values make no table one of growth
+    usual = own[(own >= low) & (own <= high)]
+    logs = np.log(usual - origin)
+    gain = 0.0
+    if len(usual) and np.ptp(usual) > 0 and np.mean(own == smallest) <= ZEROS:
+        gain = 0.5 * np.log(np.var(usual) / np.var(logs)) - float(logs.mean())
+    return origin, 0.1 * (smallest - origin), gain

@@ -9,10 +9,12 @@ from typing import NoReturn
 
 from kgl.command.errors import CommandError, shorten
 
-__all__ = ["MODELS", "Arguments", "parse"]
+__all__ = ["LOGS", "MODELS", "Arguments", "parse"]
 
 #: Estimators by the names that the command takes.
 MODELS = ("KGL", "KGLN", "KGLO", "KGLAgnostic", "GL", "GL2Step")
+#: Whether the graph is one of logarithms, as people say it and as the estimators do.
+LOGS: dict[str, str | bool] = {"auto": "auto", "yes": True, "no": False}
 
 _EXAMPLES = """\
 examples:
@@ -35,6 +37,8 @@ class Arguments:
     color: str | None = None
     model: str = "KGL"
     density: float | None = None
+    log: str = "auto"
+    unsigned: bool = False
     seed: int = 0
     out: str | None = None
     report: str | None = None
@@ -98,6 +102,13 @@ def _add_inputs(learn: argparse.ArgumentParser) -> None:
     add = group.add_argument
     add("--model", type=_model, default="KGL", help=f"{', '.join(MODELS)} (KGL)")
     add("--density", type=_density, help="share of the pairs of nodes that are linked (0.3)")
+    add(
+        "--log",
+        choices=list(LOGS),
+        default="auto",
+        help="graph of logarithms: auto, yes or no (auto)",
+    )
+    add("--unsigned", action="store_true", help="link no nodes that move opposite to each other")
     add("--seed", type=_seed, default=0, help="seed of the layout and of the withheld values (0)")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgl._types import Array
+from kgl.command.arguments import LOGS
 from kgl.command.errors import CommandError
 from kgl.command.inputs import Inputs
 
@@ -67,6 +68,7 @@ def make_task(inputs: Inputs, args: Arguments) -> Task:
     if args.x is not None and not spec.node_kernel:
         raise CommandError(f"{args.model} uses no covariates of nodes", "leave out --x or --model")
     options: dict[str, Any] = {} if args.density is None else {"density": args.density}
+    options |= {"log": LOGS[args.log], "signed": not args.unsigned}
     covariates: dict[str, Any] = {}
     if spec.node_kernel and inputs.covariates:
         covariates["x"] = _node_covariates(inputs)

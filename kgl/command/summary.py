@@ -114,7 +114,7 @@ def facts(
             )
         )
     if times is not None:
-        kind = "dates, as days since the first" if times.dates else "numbers"
+        kind = "dates" if times.dates else "numbers"
         found.append(("Times", f"column {times.name}: {kind}; {times.first} to {times.last}"))
     if inputs.attributes:
         found.append(("Nodes", _nodes(inputs, args)))

@@ -66,16 +66,17 @@ def fit_edges(
     search = replace(options, solve_graph=graph_step, signals=False, history=False)
     psi = solve_points(data, spec, lam, rho, np.zeros(len(lam)), search).psi
     plain = replace(options if exact else search, target_edges=None)
+    wanted = np.minimum(target, n_allowed(options.edge_cost, m))
     batch, psi = close_in(
         lambda which, psi: solve_points(data, spec, lam[which], rho[which], psi, plain),
         psi,
-        np.minimum(target, n_allowed(options.edge_cost, m)),
+        wanted,
         edge_tolerance(m),
         floor=LOWEST * psi,
         narrow=NARROW,
         max_tries=(MAX_FITS if max_fits is None else max_fits) if spec.fitted else 0,
         patience=patience,
-        fair=fair_miss(m),
+        fair=fair_miss(m, wanted),
     )
     gap = np.abs(count_edges(batch.weights) - target)
     if not exact:
@@ -96,9 +97,19 @@ def short_patience(m: int) -> int:
     return 1 if m > 10 else PATIENCE
 
 
-def fair_miss(m: int) -> int:
-    """Return by how many edges a target may be missed without a warning: one pair in fifty."""
-    return max(1, round(0.02 * (m * (m - 1) // 2)))
+def fair_miss(m: int, target: np.ndarray) -> np.ndarray:
+    """Return by how many edges targets may be missed without a warning.
+
+    One pair in fifty, but no more than seven in a hundred of the edges wanted.
+
+    Examples
+    --------
+    >>> fair_miss(20, np.array([57])), fair_miss(100, np.array([50]))
+    (array([4]), array([4]))
+    """
+    pairs = m * (m - 1) // 2
+    most = np.minimum(round(0.02 * pairs), np.round(0.07 * target).astype(int))
+    return np.asarray(np.maximum(1, most))
 
 
 def n_allowed(edge_cost: Array | None, m: int) -> int:
@@ -115,7 +126,7 @@ def warn_if_missed(
     from sklearn.exceptions import ConvergenceWarning  # slow to load, and rarely needed
 
     n_pairs = m * (m - 1) // 2
-    far = np.flatnonzero(gap > fair_miss(m))
+    far = np.flatnonzero(gap > fair_miss(m, target))
     if not len(far):
         return
     worst = far[np.argmax(gap[far])]

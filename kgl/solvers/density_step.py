@@ -117,7 +117,7 @@ def close_in(
     narrow: float = 1e-7,
     max_tries: int = 60,
     patience: int = 60,
-    fair: int = 0,
+    fair: np.ndarray | None = None,
 ) -> tuple[T, Array]:
     """Search for psi that give wanted numbers of edges, all searches of a batch at once.
 
@@ -137,8 +137,10 @@ def close_in(
         Width of a bracket, in log psi, inside which edges count as entering together.
     max_tries : int
         Calls of ``solve`` at most, besides the first.
-    patience, fair : int
-        After this many calls, being off by ``fair`` edges is near enough too.
+    patience : int
+        Calls of ``solve`` after which being off by ``fair`` edges is near enough too.
+    fair : array of int (G,), optional
+        See there.
 
     Returns
     -------
@@ -157,7 +159,9 @@ def close_in(
     for attempt in range(max_tries):
         few = count < wanted[running]
         ends.move(running, few, here, count)
-        near = enough if attempt < patience else max(enough, fair)
+        near: Any = enough
+        if attempt >= patience and fair is not None:
+            near = np.maximum(enough, fair[running])
         go_on = (gap[running] > near) & (ends.width(running) > narrow)
         go_on &= few | (here > lowest[running])
         running, here, count = running[go_on], here[go_on], count[go_on]

@@ -157,3 +157,34 @@ def test_a_balanced_signed_graph_has_a_limit_as_rho_grows(masked: bool) -> None:
     np.testing.assert_allclose(
         far.signals_ * FLIPS, np.repeat((far.signals_ * FLIPS)[:, :1], 8, axis=1), atol=1e-9
     )
+
+
+def test_signs_are_those_of_the_covariance_without_a_kernel_and_of_changes_with_one() -> None:
+    n, rng = 120, np.random.default_rng(1)
+    t = np.arange(float(n))
+    own = 0.3 * rng.normal(size=n)
+    Y = 3 * np.sin(t / 15)[:, None] + 0.15 * rng.normal(size=(n, 6))
+    Y[:, 0] += own
+    Y[:, 1] -= own
+    assert np.corrcoef(Y.T).min() > 0.9
+    assert (kgl.KGL(density=0.9).fit(Y).signs_ == 1).all()
+    # with times the trend is expected, and the first two depart from it in opposite directions
+    assert kgl.KGL(density=0.9).fit(Y, z=t).signs_[0, 1] == -1
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_new_rows_of_signed_data_are_filled_as_those_of_the_fit(masked: bool) -> None:
+    Y = DATA.Y * FLIPS if masked else np.nan_to_num(DATA.Y) * FLIPS
+    imputer = kgl.KGLImputer().fit(Y)
+    assert (imputer.estimator_.signs_ < 0).any()
+    np.testing.assert_allclose(
+        imputer._new_rows(Y), imputer.estimator_.signals_, rtol=1e-6, atol=1e-8
+    )
+
+
+def test_a_signed_log_degree_graph_is_certified() -> None:
+    Y = DATA.Y_full * FLIPS
+    fit = kgl.GL(psi=1.0, regularizer="log-degree", center="none", scale="none").fit(Y)
+    assert (fit.signs_[fit.weights_ > 0] < 0).any()
+    Z, _ = signed_sq_distances(Y)
+    assert kkt_residual(fit.weights_, Z, 1.0, regularizer="log-degree") < 1e-9

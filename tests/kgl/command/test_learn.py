@@ -330,3 +330,21 @@ def test_a_seed_repeats_everything_but_the_time_taken(folder):
 def test_times(cells, days):
     table = Table("t.csv", ["t"], [[cell] for cell in cells], list(range(2, 9)))
     assert read_times(table, "t").values.tolist() == days
+
+
+def test_signs_and_logarithms_can_be_switched_off(folder, capsys):
+    lines = (folder / "data.csv").read_text().splitlines()
+    flipped = [lines[0]]
+    for line in lines[1:]:
+        cells = line.split(",")
+        cells[1] = str(-float(cells[1])) if cells[1] else ""
+        flipped.append(",".join(cells))
+    (folder / "flipped.csv").write_text("\n".join(flipped) + "\n")
+    run("flipped.csv", "--time", "date", "--density", "0.8", "--edges", "e.csv")
+    run("flipped.csv", "--time", "date", "--density", "0.8", "--unsigned", "--edges", "f.csv")
+    assert {row[3] for row in rows_of(folder / "e.csv")[1:]} == {"1", "-1"}
+    assert {row[3] for row in rows_of(folder / "f.csv")[1:]} == {"1"}
+    run("data.csv", "--time", "date", "--log", "yes", "--report", "log.html")
+    assert "learned from their logarithms" in (folder / "log.html").read_text()
+    capsys.readouterr()
+    assert main(["learn", "data.csv", "--log", "maybe"]) == 2
