@@ -80,9 +80,11 @@ def check_fraction(name: str, value: Any) -> float:
     return number
 
 
-def check_names(columns: Iterable[Any], m: int) -> list[Any]:
+def check_names(columns: Iterable[Any], m: int | None) -> list[Any]:
     """Return node names, refusing duplicates, which would make edges ambiguous."""
     names = list(columns)
+    if m is None:
+        raise TypeError("Y has columns but no rows yet, as a LazyFrame; pass Y.collect()")
     if len(names) != m:
         raise ValueError(f"{len(names)} node names were given for {m} columns of Y")
     seen: set[Any] = set()
@@ -212,8 +214,6 @@ def refuse_masked(values: Any, what: str) -> None:
 
 def refuse_text(Y: Any) -> None:
     """Refuse columns of text or dates in the data of a DataFrame, by name."""
-    if hasattr(Y, "collect") and hasattr(Y, "lazy"):
-        raise TypeError("Y is a LazyFrame, which has no values yet; pass Y.collect()")
     for name in getattr(Y, "columns", ()):
         kind = str(Y[name].dtype).lower()
         drop = f"Y.drop(columns={name!r})" if hasattr(Y, "loc") else f"Y.drop({name!r})"

@@ -234,9 +234,10 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
             )
         if np.ma.isMaskedArray(Y) or count_masked(Y):
             Y = as_floats(Y)
-        refuse_text(Y)
         columns = getattr(Y, "columns", None)
-        names = None if columns is None else check_names(columns, np.shape(Y)[1])
+        width = np.shape(Y)[1] if np.ndim(Y) == 2 else None
+        names = None if columns is None else check_names(columns, width)
+        refuse_text(Y)
         array = validate_data(
             self, Y, dtype=np.float64, ensure_all_finite=False, ensure_min_features=0
         )

@@ -253,7 +253,7 @@ def test_a_second_run_has_nothing_to_do(finished):
     """Not even after files were touched, or a module edited that no job uses."""
     for path in ("kgl/simulate.py", "kgl/solvers/graph_step.py", "experiments/figures/style.py"):
         (finished.root / path).touch()
-    finished.append("kgl/imputer.py")
+    finished.append("kgl/oracle.py")
     before = finished.files(OUT)
     assert "Nothing to be done" in finished.snakemake("--cores", "1", "--config", SMOKE)
     assert finished.files(OUT) == before
