@@ -12,6 +12,7 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 # The workflow's scripts and shell commands find the environment's python first on the path.
 SNAKEMAKE = PATH="$(abspath $(BIN)):$$PATH" "$(BIN)/snakemake"
 LOCKS := requirements/build.txt requirements/dev.txt
+DOCS := $(VENV)/.stamp-docs
 # Two stamps: a changed lock rebuilds the environment (a minute or two), a changed pyproject.toml
 # only reinstalls the project (seconds). A .venv without stamps was not made by this file, or only in
 # part, so it is rebuilt.
@@ -21,7 +22,7 @@ READY := $(VENV)/.stamp-project
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help env test check figures preview inference pays smoke compare bench lock clean
+.PHONY: help env test check docs figures preview inference pays smoke compare bench lock clean
 
 # One BLAS thread everywhere: results and timings do not depend on the number of cores, and
 # parallelism comes from processes.
@@ -79,6 +80,17 @@ check: $(READY) ## Lint, formatting, types and import rules
 	  if echo "$$found" | grep '^ *\* ' | grep -v 'Specify a conda environment'; then exit 1; fi; \
 	  echo "snakemake --lint: no other finding"
 
+# On top of the environment, not beside it: examples and docstrings see what the tests see.
+$(DOCS): requirements/docs.txt $(LOCKED) | $(READY)
+	"$(BIN)/python" -m pip install --quiet --require-hashes -r requirements/docs.txt
+	"$(BIN)/python" -m pip check
+	@touch "$@"
+
+# Every warning is an error; every example runs; every internal link and anchor is checked.
+docs: $(READY) $(DOCS) ## Build the site in docs/_build/html
+	"$(BIN)/python" -m sphinx --fail-on-warning --keep-going --quiet -c docs -d docs/_build/doctrees . docs/_build/html
+	"$(BIN)/python" docs/_site/links.py docs/_build/html
+
 # A run that was stopped, even killed outright, goes on with the same command.
 figures: $(READY) ## Run the whole replication: every figure, its table, the verdict and a report page
 	$(SNAKEMAKE) --cores $(CORES)
@@ -113,8 +125,9 @@ COMPILE = "$(BIN)/uv" pip compile --quiet --upgrade --universal --python-version
 lock: $(READY) ## Renew requirements/*.txt (the next make rebuilds the environment)
 	$(COMPILE) pyproject.toml --extra dev --output-file requirements/dev.txt
 	@# Constrained by the first, so that the second step of the installation changes nothing of the first.
+	$(COMPILE) pyproject.toml --extra docs --constraint requirements/dev.txt --output-file requirements/docs.txt
 	$(COMPILE) requirements/build.in --constraint requirements/dev.txt --output-file requirements/build.txt
 
 clean: ## Remove caches and build products (keeps .venv, results and figures)
-	rm -rf build dist *.egg-info .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist docs/_build docs/gallery docs/reference *.egg-info .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

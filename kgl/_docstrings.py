@@ -144,11 +144,11 @@ ATTRIBUTES = {
         'Its terms, each with its weight: "fit", "ridge", "smoothness" and "graph".',
     ),
     "objective_history_": (
-        "array (n_iter_ + 1,)",
+        "array (n_iter_+1,)",
         "The objective after each outer iteration, and after the signals were fitted to the last "
         "graph; it never rises. (One value for GL.)",
     ),
-    "history_": ("array (n_iter_ + 1, 4)", "The four terms of the objective at the same times."),
+    "history_": ("array (n_iter_+1, 4)", "The four terms of the objective at the same times."),
     "n_iter_": ("int", "Outer iterations."),
     "converged_": ("bool", "Whether they reached ``tol``."),
     "kkt_residual_": (

@@ -3,6 +3,7 @@
 import csv
 import email
 import importlib.metadata
+import json
 import re
 import shutil
 import subprocess
@@ -50,7 +51,7 @@ def tracked_text() -> list[Path]:
 def wheel(tmp_path_factory):
     """The wheel of this checkout, built once, from a copy: building leaves files behind."""
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy2(ROOT / name, source / name)
     for name in ("kgl", "experiments", "benchmarks", "tests", "conf"):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -88,6 +89,45 @@ def test_the_library_needs_four_packages(wheel):
     assert always == {"networkx", "numpy", "scikit-learn", "scipy"}
 
 
+def description(wheel) -> str:
+    """The text that the package index shows."""
+    (metadata,) = (n for n in wheel.namelist() if n.endswith(".dist-info/METADATA"))
+    message = email.message_from_bytes(wheel.read(metadata))
+    assert message["Description-Content-Type"] == "text/markdown"
+    text = message.get_payload(decode=True)
+    assert isinstance(text, bytes)
+    return text.decode("utf-8")
+
+
+def test_links_and_images_on_the_package_index_are_absolute(wheel):
+    text = description(wheel)
+    source = PROJECT["urls"]["Source"]
+    targets = re.findall(r"(!?)\[(?:[^\[\]]|\[[^\]]*\])*\]\(([^)\s]+)\)", text)
+    assert len(targets) > 20
+    for image, target in targets:
+        assert re.match(r"https://|#", target), target
+        if target.startswith(source):
+            kind, ref, path = target.removeprefix(f"{source}/").split("/", 2)
+            assert kind == ("raw" if image else "blob")
+            assert ref == ("main" if "dev" in PROJECT["version"] else f"v{PROJECT['version']}")
+            assert (ROOT / path.partition("#")[0]).exists(), target
+    # nothing else differs: the same words in the same order
+    plain = re.compile(r"\]\([^)\s]+\)")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert plain.sub("", text).split() == plain.sub("", readme).split()
+
+
+def test_the_addresses_of_the_project_agree():
+    urls = PROJECT["urls"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    meta = json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))
+    assert citation["repository-code"] == meta["codeRepository"] == urls["Source"]
+    assert citation["url"] == urls["Documentation"]
+    assert meta["issueTracker"] == urls["Issues"]
+    assert meta["description"] == PROJECT["description"]
+    json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
+
+
 def test_importing_the_library_loads_nothing_of_the_replication():
     loaded = "import kgl, sys; print(*{name.partition('.')[0] for name in sys.modules})"
     done = subprocess.run(
@@ -104,6 +144,8 @@ def test_one_version_everywhere():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     installed = importlib.metadata.version(PROJECT["name"])
     assert kgl.__version__ == installed == PROJECT["version"] == citation["version"]
+    meta = json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))
+    assert meta["version"] == PROJECT["version"]
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
@@ -117,16 +159,21 @@ def test_lock_pins_every_package_with_a_hash(lock):
 
 def test_lock_covers_every_declared_dependency():
     # the study `pays` names the packages that it lacks; they are no part of the environment
-    extras = [lines for name, lines in PROJECT["optional-dependencies"].items() if name != "pays"]
-    groups = [PROJECT["dependencies"], *extras]
+    extras = PROJECT["optional-dependencies"]
+    groups = [lines for name, lines in extras.items() if name not in ("pays", "docs")]
+    groups.append(PROJECT["dependencies"])
     declared = {canonical(line) for group in groups for line in group} - {PROJECT["name"]}
     assert declared <= locked(ROOT / "requirements/dev.txt").keys()
+    site = {canonical(line) for line in extras["docs"]} - {PROJECT["name"]}
+    assert site <= locked(ROOT / "requirements/docs.txt").keys()
 
 
 def test_locks_agree_on_the_packages_they_share():
-    build, dev = (locked(ROOT / f"requirements/{name}.txt") for name in ("build", "dev"))
-    shared = build.keys() & dev.keys()
-    assert {name: build[name] for name in shared} == {name: dev[name] for name in shared}
+    dev = locked(ROOT / "requirements/dev.txt")
+    for other in ("build", "docs"):
+        pins = locked(ROOT / f"requirements/{other}.txt")
+        shared = pins.keys() & dev.keys()
+        assert {name: pins[name] for name in shared} == {name: dev[name] for name in shared}
 
 
 def test_no_file_names_an_index_or_a_path_of_one_machine():

@@ -148,7 +148,7 @@ class FittedRBF(FittedNumeric):
 
 @dataclass(frozen=True)
 class Linear(Kernel):
-    """Linear kernel ``k(x, x') = x . x' + bias``, of rank at most (number of columns + 1).
+    """Linear kernel ``k(x, x') = <x, x'> + bias``, of rank at most (number of columns + 1).
 
     The bias, >= 0, is the prior variance of an intercept; `scale` is as in :class:`RBF`.
 
