@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kgl import datasets, kernels, metrics, simulate
+    from kgl.bayesian import BayesianKGL
     from kgl.graph import learn_laplacian
     from kgl.grid import DEFAULT_GRID, GridResult, fit_grid
     from kgl.imputer import KGLImputer
@@ -19,12 +20,14 @@ if TYPE_CHECKING:
     from kgl.oracle import select_oracle
     from kgl.problem import kkt_residual
     from kgl.selection import HELD_OUT_GRID, select_held_out
+    from kgl.subsampling import stability
 
     __version__: str
 
 #: Where each name comes from. Names are loaded when first used (PEP 562): a process that only
 #: simulates data does not wait for scikit-learn.
 _HOME = {
+    "BayesianKGL": "bayesian",
     "DEFAULT_GRID": "grid",
     "GL": "models",
     "HELD_OUT_GRID": "selection",
@@ -40,6 +43,7 @@ _HOME = {
     "learn_laplacian": "graph",
     "select_held_out": "selection",
     "select_oracle": "oracle",
+    "stability": "subsampling",
 }
 _MODULES = ("datasets", "kernels", "metrics", "plotting", "simulate")
 
@@ -50,6 +54,7 @@ __all__ = [
     "KGL",
     "KGLN",
     "KGLO",
+    "BayesianKGL",
     "GL2Step",
     "GridResult",
     "KGLAgnostic",
@@ -63,6 +68,7 @@ __all__ = [
     "select_held_out",
     "select_oracle",
     "simulate",
+    "stability",
 ]
 
 

@@ -10,31 +10,24 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import validate_data
 
 from kgl._docstrings import documented
 from kgl._types import Array
 from kgl._validation import (
     align,
-    as_floats,
     check_every_node,
     check_flag,
     check_fraction,
     check_hyperparameter,
-    check_names,
-    check_observations,
     check_option,
-    count_masked,
     edge_cost_matrix,
-    index_covariates,
     refuse_masked,
-    refuse_text,
 )
 from kgl.export import GraphExport
-from kgl.kernels import Auto, FittedKernel, Kernel, LaplacianKernel, as_kernel, kernel_eigen
+from kgl.inputs import DEFAULT_KERNEL, TableInput
+from kgl.kernels import kernel_eigen
 from kgl.laplacian import laplacian_from_adjacency
 from kgl.prediction import Prediction, Prepared
-from kgl.preparation import Preparation, warn_if_levels_dominate
 from kgl.problem import PARTS, ModelSpec
 from kgl.solvers.alternating import Options, fit_signals, solve_points
 from kgl.solvers.density import fit_edges, n_edges, short_patience, warn_if_missed
@@ -49,13 +42,11 @@ REGULARIZERS = ("frobenius", "log-degree")
 DEFAULT_DENSITY = 0.3
 #: Relative tolerance of iterative signal steps; the last one is solved to rounding.
 INNER_TOL = 1e-9
-#: Turns covariates into kernels: free of their units, with widths that the data choose.
-DEFAULT_KERNEL = Auto()
 
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class GraphLearner(GraphExport, Prediction, BaseEstimator):
+class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
     """What all graph learners share; use one of its subclasses.
 
     A subclass adds the fields that its model has (``lam``, ``rho``, ``kernel_x``, ``kernel_z``)
@@ -232,26 +223,11 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
                 f"psi = {self.psi!r} and a target density were both given; psi sets the density, "
                 "so give one of them"
             )
-        if np.ma.isMaskedArray(Y) or count_masked(Y):
-            Y = as_floats(Y)
-        columns = getattr(Y, "columns", None)
-        width = np.shape(Y)[1] if np.ndim(Y) == 2 else None
-        names = None if columns is None else check_names(columns, width)
-        refuse_text(Y)
-        array = validate_data(
-            self, Y, dtype=np.float64, ensure_all_finite=False, ensure_min_features=0
-        )
-        values, mask = check_observations(array)
+        table = self._read(Y, z)
+        values, mask, names, given_names = table.values, table.mask, table.names, table.labels
         n, m = values.shape
-        names = list(range(m)) if names is None else names
-        given_names = None if columns is None else names
-        index = list(Y.index) if hasattr(Y, "loc") and Y.index.is_unique else None
-        preparation = Preparation.fit(values, mask, self.center, self.scale, self.log)
-        warn_if_levels_dominate(values, mask, self.center, self.scale, names)
-        values = preparation.apply(values, mask)
-        z = index_covariates(Y) if isinstance(z, str) and z == "index" else z
         kernel_x, matrix_x = self._kernel("x", K_x, x, given_names, values, mask)
-        kernel_z, matrix_z = self._kernel("z", K_z, z, index, values, mask)
+        kernel_z, matrix_z = self._kernel("z", K_z, table.z, table.index, values, mask)
         observed = mask
         if mask is not None:
             values, mask = self._fill(values, mask)
@@ -279,8 +255,8 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
         informed = {"x": matrix_x is not None, "z": matrix_z is not None}
         spec = replace(self._spec, signed=signed)
         return Prepared(
-            data, spec, options, names, kernel_x, kernel_z, informed, preparation,
-            columns is not None, observed,
+            data, spec, options, names, kernel_x, kernel_z, informed, table.preparation,
+            given_names is not None, observed,
         )  # fmt: skip
 
     def _initial(self, m: int) -> Array | None:
@@ -307,55 +283,3 @@ class GraphLearner(GraphExport, Prediction, BaseEstimator):
     def _fill(self, values: Array, mask: np.ndarray) -> tuple[Array, np.ndarray | None]:
         """Leave missing entries out of the fit, or treat them as zero, as the model does."""
         return values, mask if self._spec.masked else None
-
-    def _kernel(
-        self,
-        side: str,
-        K: Any,
-        covariates: Any,
-        labels: list[Any] | None,
-        values: Array,
-        mask: np.ndarray | None,
-    ) -> tuple[FittedKernel | None, Any]:
-        """Resolve a kernel matrix or covariates of one side, refusing what the model lacks.
-
-        Kernels that learn from data do so from the prepared ``values``.
-        """
-        used = self._spec.node_kernel if side == "x" else self._spec.observation_kernel
-        if side == "x":
-            values, mask = values.T, None if mask is None else mask.T
-        size = len(values)
-        if K is None and covariates is None:
-            spec = getattr(self, f"kernel_{side}", None)
-            if not isinstance(spec, LaplacianKernel):
-                return None, None
-            # a graph is its own side information
-            covariates = np.arange(len(spec.L)) if spec.nodes is None else (labels or spec.nodes)
-        given = f"K_{side}" if K is not None else side
-        if not used:
-            other = "KGL or KGLN" if side == "x" else "KGL, KGLO or KGLAgnostic"
-            raise ValueError(
-                f"{self._spec.name} has no kernel over the "
-                f"{'nodes' if side == 'x' else 'observations'}, so {given} cannot be used; "
-                f"leave it out or use {other}"
-            )
-        if K is not None and covariates is not None:
-            raise ValueError(f"both K_{side} and {side} were given; give the kernel or covariates")
-        if K is not None:
-            refuse_masked(K, given)
-            return None, align(K, labels, given, size=size, square=True)
-        kernel: Kernel = as_kernel(getattr(self, f"kernel_{side}"))
-        refuse_masked(covariates, side)
-        covariates = align(covariates, labels, side, size=size)
-        n_rows = np.shape(covariates)[0] if np.ndim(covariates) else 1
-        if n_rows != size:
-            what = "columns (nodes)" if side == "x" else "rows (observations)"
-            raise ValueError(
-                f"{side} has {n_rows} row(s) but Y has {size} {what}; "
-                "give one row of covariates for each"
-            )
-        try:
-            fitted = kernel.fit_to(covariates, values, mask)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"covariates {side}: {error}") from error
-        return fitted, fitted.matrix

@@ -17,8 +17,9 @@ from kgl.preparation import Preparation
 from kgl.problem import ModelSpec
 from kgl.solvers.alternating import Options
 from kgl.solvers.signal_step import SignalData
+from kgl.uncertainty import noise_variance, signal_variance
 
-__all__ = ["Prediction", "Prepared"]
+__all__ = ["FittedTables", "Prediction", "Prepared"]
 
 #: A new point is far from the data if no kernel value with them is above this share of the
 #: kernel's own size.
@@ -41,87 +42,15 @@ class Prepared:
     mask: np.ndarray | None = None  # of observed entries, also where a model treats others as zero
 
 
-class Prediction:
-    """What estimators can be asked for once they are fitted."""
+class FittedTables:
+    """Tables that go into and come out of a fitted model, under the names of the fit."""
 
     if TYPE_CHECKING:
         _spec: ClassVar[ModelSpec]
-        _ready: Prepared
-        _point: tuple[float, float]
+        _ready: Any
         _index: list[Any] | None
-        _fitted: Array
-        laplacian_: Array
         signals_: Array
         node_names_: list[Any]
-
-    def coefficients(self) -> Array:
-        r"""Return A (n, m), with :math:`\hat Y = K_z A K_x` for the prepared data.
-
-        It is read off the residuals, :math:`A = (M \circ (Y - \hat Y))
-        (\lambda I + \rho K_x L)^{-1}` for the whitened models, without inverting a kernel.
-
-        Returns
-        -------
-        array (n, m)
-        """
-        check_is_fitted(self, "laplacian_")
-        data, (lam, rho) = self._ready.data, self._point
-        if not self._spec.fitted or lam == 0.0:
-            return self._fitted.copy()
-        residuals = data.Y - self._fitted
-        if data.mask is not None:
-            residuals *= data.mask
-        if self._spec.whitened:
-            system = lam * np.eye(len(self.laplacian_)) + rho * data.K_x.matrix @ self.laplacian_
-            return np.asarray(np.linalg.solve(system.T, residuals.T).T)
-        eigenvalues, U = np.linalg.eigh(self.laplacian_)
-        C = data.K_z.vectors.T @ residuals
-        outside = residuals - data.K_z.vectors @ C
-        inside = (C @ U) / (lam + rho * np.outer(data.K_z.values, np.maximum(eigenvalues, 0.0)))
-        return np.asarray(outside / lam + data.K_z.vectors @ inside @ U.T)
-
-    def predict(self, z: Any = None, x: Any = None, *, K_z: Any = None, K_x: Any = None) -> Any:
-        r"""Evaluate the fitted function :math:`f(z, x)` at new observations and new nodes.
-
-        Parameters
-        ----------
-        z, x : array or DataFrame, optional
-            Covariates of the rows and columns to predict; without them, the ones of the fit.
-        K_z, K_x : array (n_new, n), array (m_new, m), optional
-            Kernel between new and fitted observations (nodes), where the model was fitted with
-            a precomputed kernel.
-
-        Returns
-        -------
-        array (n_new, m_new), or DataFrame
-            A DataFrame where the model was fitted to one: rows are named by the index of ``z`` or
-            of the data, columns by that of ``x`` or by the nodes. Levels and scales of new nodes
-            are interpolated from nodes with similar covariates.
-
-        Warns
-        -----
-        UserWarning
-            If a new observation or node is so far from those of the fit that nothing is known
-            about it.
-        """
-        check_is_fitted(self, "laplacian_")
-        if z is None and x is None and K_z is None and K_x is None:
-            return self._labelled(self.signals_.copy(), None, None)
-        if not self._spec.fitted:
-            raise ValueError("GL fits no function, so there is nothing to predict; use KGL or KGLN")
-        ready = self._ready
-        left = self._cross("z", z, K_z, ready.kernel_z, ready.data.K_z)
-        right = self._cross("x", x, K_x, ready.kernel_x, ready.data.K_x)
-        values = self.coefficients()
-        values = values if left is None else left @ values
-        values = np.asarray(values if right is None else values @ right.T)
-        preparation = ready.preparation
-        if z is not None or K_z is not None:
-            preparation = preparation.for_observations(len(values))
-        if x is not None or K_x is not None:
-            assert right is not None
-            preparation = preparation.for_nodes(ready.data.K_x, right)
-        return self._labelled(preparation.undo(values), z, x)
 
     def _labelled(self, values: Array, z: Any, x: Any) -> Any:
         """Return a DataFrame where the model was fitted to one."""
@@ -235,3 +164,151 @@ class Prediction:
         if hasattr(Y, "with_columns"):  # a polars frame, which its own class makes of columns
             return type(Y)(dict(zip(Y.columns, filled.T, strict=True)))
         return filled
+
+
+class Prediction(FittedTables):
+    """What estimators can be asked for once they are fitted."""
+
+    if TYPE_CHECKING:
+        _ready: Prepared
+        _point: tuple[float, float]
+        _fitted: Array
+        laplacian_: Array
+
+    def coefficients(self) -> Array:
+        r"""Return A (n, m), with :math:`\hat Y = K_z A K_x` for the prepared data.
+
+        It is read off the residuals, :math:`A = (M \circ (Y - \hat Y))
+        (\lambda I + \rho K_x L)^{-1}` for the whitened models, without inverting a kernel.
+
+        Returns
+        -------
+        array (n, m)
+        """
+        check_is_fitted(self, "laplacian_")
+        data, (lam, rho) = self._ready.data, self._point
+        if not self._spec.fitted or lam == 0.0:
+            return self._fitted.copy()
+        residuals = data.Y - self._fitted
+        if data.mask is not None:
+            residuals *= data.mask
+        if self._spec.whitened:
+            system = lam * np.eye(len(self.laplacian_)) + rho * data.K_x.matrix @ self.laplacian_
+            return np.asarray(np.linalg.solve(system.T, residuals.T).T)
+        eigenvalues, U = np.linalg.eigh(self.laplacian_)
+        C = data.K_z.vectors.T @ residuals
+        outside = residuals - data.K_z.vectors @ C
+        inside = (C @ U) / (lam + rho * np.outer(data.K_z.values, np.maximum(eigenvalues, 0.0)))
+        return np.asarray(outside / lam + data.K_z.vectors @ inside @ U.T)
+
+    def impute(self, Y: Any, return_std: bool = False, random_state: Any = 0) -> Any:
+        """Return a copy of the data of the fit with missing entries filled in.
+
+        Parameters
+        ----------
+        Y : array or DataFrame (n, m)
+            The data that were passed to ``fit``.
+        return_std : bool
+            Whether to return standard deviations too: see :mod:`kgl.uncertainty`.
+        random_state : int or Generator
+            Source of the draws that standard deviations are computed from.
+
+        Returns
+        -------
+        array or DataFrame (n, m)
+            Observed entries as they are, fitted signals elsewhere; of pandas or polars as ``Y``.
+        std : array or DataFrame (n, m)
+            Standard deviations of the missing entries, noise included; 0 where observed. Only with
+            ``return_std``. The graph, the kernels, ``lam`` and ``rho`` count as known, so intervals
+            can be too narrow where they are not.
+        """
+        filled = super().impute(Y)
+        if not return_std:
+            return filled
+        std = self._std(None, None, self._ready.preparation, random_state)
+        mask = self._ready.mask
+        std = np.zeros_like(std) if mask is None else np.where(mask, 0.0, std)
+        return filled, self._labelled(std, None, None)
+
+    def _std(
+        self, left: Array | None, right: Array | None, preparation: Preparation, random_state: Any
+    ) -> Array:
+        """Return standard deviations of values, noise included, in the units of the data."""
+        data, (lam, rho) = self._ready.data, self._point
+        if not self._spec.ridge:
+            raise ValueError(
+                f"{self._spec.name} has no ridge term, so its signals have no finite prior "
+                "variance; use KGLN without a kernel for standard deviations"
+            )
+        spec, rng = self._ready.spec, np.random.default_rng(random_state)
+        noise = noise_variance(data, spec, self.laplacian_, lam, rho)
+        variance = signal_variance(
+            data, spec, self.laplacian_, lam, rho, left=left, right=right, rng=rng
+        )
+        return np.asarray(np.sqrt(noise * (1.0 + variance)) * preparation.scale)
+
+    def predict(
+        self,
+        z: Any = None,
+        x: Any = None,
+        *,
+        K_z: Any = None,
+        K_x: Any = None,
+        return_std: bool = False,
+        random_state: Any = 0,
+    ) -> Any:
+        r"""Evaluate the fitted function :math:`f(z, x)` at new observations and new nodes.
+
+        Parameters
+        ----------
+        z, x : array or DataFrame, optional
+            Covariates of the rows and columns to predict; without them, the ones of the fit.
+        K_z, K_x : array (n_new, n), array (m_new, m), optional
+            Kernel between new and fitted observations (nodes), where the model was fitted with
+            a precomputed kernel.
+        return_std, random_state
+            As for :meth:`impute`.
+
+        Returns
+        -------
+        array (n_new, m_new), or DataFrame
+            A DataFrame where the model was fitted to one: rows are named by the index of ``z`` or
+            of the data, columns by that of ``x`` or by the nodes. Levels and scales of new nodes
+            are interpolated from nodes with similar covariates.
+        std : array (n_new, m_new), or DataFrame
+            Standard deviations of values that would be observed there. Only with ``return_std``.
+
+        Warns
+        -----
+        UserWarning
+            If a new observation or node is so far from those of the fit that nothing is known
+            about it.
+        """
+        check_is_fitted(self, "laplacian_")
+        if z is None and x is None and K_z is None and K_x is None:
+            signals = self._labelled(self.signals_.copy(), None, None)
+            if not return_std:
+                return signals
+            std = self._std(None, None, self._ready.preparation, random_state)
+            return signals, self._labelled(std, None, None)
+        if not self._spec.fitted:
+            raise ValueError("GL fits no function, so there is nothing to predict; use KGL or KGLN")
+        ready = self._ready
+        left = self._cross("z", z, K_z, ready.kernel_z, ready.data.K_z)
+        right = self._cross("x", x, K_x, ready.kernel_x, ready.data.K_x)
+        values = self.coefficients()
+        values = values if left is None else left @ values
+        values = np.asarray(values if right is None else values @ right.T)
+        preparation, new_z = ready.preparation, z is not None or K_z is not None
+        new_x = x is not None or K_x is not None
+        if new_z:
+            preparation = preparation.for_observations(len(values))
+        if new_x:
+            assert right is not None
+            preparation = preparation.for_nodes(ready.data.K_x, right)
+        predicted = self._labelled(preparation.undo(values), z, x)
+        if not return_std:
+            return predicted
+        # rows and columns of the fit are its own: no kernel between them is needed
+        left, right = left if new_z else None, right if new_x else None
+        return predicted, self._labelled(self._std(left, right, preparation, random_state), z, x)

@@ -211,14 +211,14 @@ def warn_if_levels_dominate(
             f"column(s) {which}{more} of Y are constant: they carry no information on links, and "
             "their edges mean nothing; drop them",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     if center == "none" and np.var(own.columns) > np.mean(spread**2):
         warnings.warn(
             "the means of the nodes differ more than the values of a node vary, so with "
             "center='none' nodes of similar level are linked; use center='node'",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     positive = spread[spread > CONSTANT * largest]
     if scale != "node" and len(positive) and positive.max() > 30 * positive.min():
@@ -227,5 +227,5 @@ def warn_if_levels_dominate(
             f"{positive.max():.3g}, so with scale={scale!r} nodes of small values are linked; use "
             "scale='node'",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

@@ -27,6 +27,7 @@ NAVIGATION = {
             "kernels",
             "missing-data",
             "choosing-hyperparameters",
+            "trust",
             "solvers",
             "simulation-and-metrics",
             "neighbours",
@@ -54,6 +55,7 @@ MODULES = {
     "kgl.plotting": "Pictures",
     "kgl.selection": "Tuning by cross-validation",
     "kgl.oracle": "Tuning against a ground truth",
+    "kgl.subsampling": "Which edges come back",
     "kgl.problem": "The table of models and the objective",
     "kgl.models": "The base class of estimators",
     "kgl.export": "Exports, as a mixin",
@@ -64,17 +66,20 @@ MODULES = {
 #: Modules without a page: other modules export what is public in them, or a guide describes them.
 INTERNAL = (
     "kgl.base",
+    "kgl.bayesian",
     "kgl.command",
     "kgl.folds",
     "kgl.graph",
     "kgl.grid",
     "kgl.grid_result",
     "kgl.imputer",
+    "kgl.inputs",
     "kgl.prediction",
     "kgl.preparation",
     "kgl.random_graphs",
     "kgl.skewness",
     "kgl.solvers",
+    "kgl.uncertainty",
 )
 
 #: Headings under which a module lists its names, by kind.

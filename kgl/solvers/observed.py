@@ -56,6 +56,20 @@ class ObservedEntries(NamedTuple):
         outside = max(float(np.sum(Y**2) - np.sum(rhs**2)), 0.0)
         return cls(factors, np.ascontiguousarray(factors.swapaxes(-1, -2)), theta, rhs, outside)
 
+    def with_values(self, Y: Array, mask: np.ndarray, K_z: KernelEigen) -> ObservedEntries:
+        """Return the same entries with other values, without decomposing anything again.
+
+        ``V_j' y = theta_j^-1 E_j (Q_z sqrt(z))' y``; directions with next to no variance, of which
+        this would know little, have no effect on signals and are left out.
+        """
+        root = K_z.vectors * np.sqrt(K_z.values)
+        spread = root.T @ np.where(mask, Y, 0.0)  # (r, m)
+        products = np.matmul(self.factors, spread.T[:, :, None])[..., 0]
+        known = self.theta > 1e-10 * self.theta.max()
+        rhs = np.where(known, products / np.where(known, self.theta, 1.0), 0.0)
+        outside = max(float(np.sum(np.where(mask, Y, 0.0) ** 2) - np.sum(rhs**2)), 0.0)
+        return self._replace(rhs=rhs, outside=outside)
+
     def collect(self, nodes: Array, out: Array | None = None) -> Array:
         """Return ``E_j w_j`` (G, m, length) for nodes w (G, m, r)."""
         out = None if out is None else out.swapaxes(0, 1)

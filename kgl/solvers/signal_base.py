@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -64,6 +64,14 @@ class SignalData:
         if self.K_x.is_identity:
             return None
         return np.asarray(self.K_x.vectors * np.sqrt(self.K_x.values))
+
+    def with_values(self, Y: Array) -> SignalData:
+        """Return other data with the same mask and kernels, whose decompositions are kept."""
+        other = replace(self, Y=Y)
+        if self.mask is not None and "entries" in self.__dict__:
+            # cached_property looks here
+            other.__dict__["entries"] = self.entries.with_values(Y, self.mask, self.K_z)
+        return other
 
     @cached_property
     def entries(self) -> ObservedEntries:

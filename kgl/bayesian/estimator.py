@@ -1,0 +1,337 @@
+"""The estimator of the generative model."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from kgl._progress import reporter
+from kgl._types import Array, Mask
+from kgl._validation import check_fraction
+from kgl.bayesian.diagnostics import effective_sample_size, split_r_hat
+from kgl.bayesian.draws import Draws, draw_posterior
+from kgl.bayesian.evidence import Evidence
+from kgl.bayesian.posterior import Posterior
+from kgl.bayesian.priors import Prior
+from kgl.bayesian.signals import Rows
+from kgl.export import GraphExport
+from kgl.inputs import DEFAULT_KERNEL, TableInput
+from kgl.kernels import FittedKernel, KernelEigen, kernel_eigen
+from kgl.laplacian import adjacency_from_edges, laplacian_from_adjacency
+from kgl.preparation import Preparation
+from kgl.problem import ModelSpec
+
+__all__ = ["BayesianKGL"]
+
+#: Convergence of edge probabilities is poor if more than one pair in twenty has a larger split
+#: R-hat or fewer effective draws, or if a probability has a larger Monte Carlo error.
+POOR_R_HAT, FEW_DRAWS, POOR_ERROR = 1.2, 50.0, 0.1
+
+
+@dataclass
+class Kernels:
+    """The kernels of both sides, decomposed."""
+
+    K_x: KernelEigen
+    K_z: KernelEigen
+
+
+@dataclass
+class ReadyData:
+    """One data set, checked and ready for the sampler."""
+
+    values: Array
+    mask: Mask | None
+    names: list[Any]
+    labelled: bool
+    preparation: Preparation
+    kernel_x: FittedKernel | None
+    kernel_z: FittedKernel | None
+    data: Kernels
+    informed: dict[str, bool]
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
+    r"""Bayesian kernel graph learning: probabilities of edges, intervals of values.
+
+    The generative model behind KGL, without hyperparameters to tune::
+
+        Y = F + noise,   vec(F) ~ N(0, Theta^-1 (x) K_z),   Theta = kappa I + L
+        w_ij = 0 with probability 1 - pi_ij, else Gamma distributed
+        logit pi_ij = c_0 + strengths * (what K_x has to say about the pair)
+
+    All of it is sampled: the weights w of the Laplacian L, the noise variance, kappa, the scale of
+    the weights, the density and the strengths. Signals are integrated out when edges are drawn.
+
+    Parameters
+    ----------
+    density : float in (0, 1), optional
+        Share of pairs that are believed to be edges. Without it, the share is learned, from a
+        Beta(6, 14) distribution: 0.3, give or take 0.1. A wrong density hardly changes the order of
+        pairs, but shifts all probabilities.
+    center : {"node", "both", "none"}, default="node"
+        What is subtracted from the data before the fit, as for :class:`kgl.KGL`.
+    scale : {"node", "common", "none"}, default="node"
+        What the data are divided by, as for :class:`kgl.KGL`.
+    kernel_x, kernel_z : str, kgl.kernels.Kernel or callable
+        Kernels of the covariates ``x`` and ``z``. Not used where ``K_x`` or ``K_z`` is given.
+    n_chains : int, default=16
+        Markov chains, which run side by side.
+    n_warmup, n_draws : int, default=40 and 60
+        Sweeps of each chain that are thrown away, and sweeps that are kept.
+    progress : bool or callable, optional
+        Where to report progress: True for standard error, a function of (done, total), or None to
+        write to a terminal if the fit takes longer than two seconds.
+    random_state : int, numpy.random.RandomState or None, default=0
+        Source of randomness. The default gives the same answer every time.
+
+    Attributes
+    ----------
+    edge_probability_ : array (m, m)
+        Posterior probability of every edge.
+    edge_error_ : array (m, m)
+        Monte Carlo standard error of these probabilities.
+    weights_ : array (m, m)
+        Posterior means of the weights, for prepared data of unit variance.
+    laplacian_ : array (m, m)
+        Their Laplacian.
+    edge_scores_ : array (m, m)
+        The probabilities, ``-inf`` on the diagonal: what orders pairs.
+    signals_ : array (n, m)
+        Posterior means of the signals, in the units of the data.
+    noise_variance_ : array (m,)
+        Posterior mean of the noise variance of each node, in the units of the data.
+    density_ : float
+        Posterior mean of the share of pairs that are edges.
+    convergence_ : dict
+        ``r_hat`` and ``ess``: split R-hat and effective sample size of the noise variance, kappa,
+        the scale of weights, the share of edges and the strength of side information; and of edge
+        probabilities, the values that all but one pair in twenty reach.
+    converged_ : bool
+        Whether edge probabilities can be relied on: for all but one pair in twenty an R-hat of at
+        most 1.2 and 50 effective draws, and for all a Monte Carlo error of at most 0.1. Noise and
+        scale make up for each other, so their own figures are often worse.
+    node_names_ : list
+        Columns of a DataFrame, else 0 to m - 1.
+    n_features_in_, feature_names_in_
+        As of other estimators.
+
+    Examples
+    --------
+    >>> import kgl
+    >>> data = kgl.simulate.make_dataset("er", m=8, n=60, missing=0.1)
+    >>> model = kgl.BayesianKGL().fit(data.Y)
+    >>> model.edge_probability_.shape, bool(model.edge_probability_.max() <= 1)
+    ((8, 8), True)
+    >>> filled, std = model.impute(data.Y, return_std=True)
+    >>> bool((std[data.mask] == 0).all()), bool((std[~data.mask] > 0).all())
+    (True, True)
+    """
+
+    density: float | None = None
+    center: str = "node"
+    scale: str = "node"
+    kernel_x: Any = DEFAULT_KERNEL
+    kernel_z: Any = DEFAULT_KERNEL
+    n_chains: int = 16
+    n_warmup: int = 40
+    n_draws: int = 60
+    progress: Any = None
+    random_state: Any = 0
+
+    _spec: ClassVar[ModelSpec] = ModelSpec("BayesianKGL", True, True)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(
+        self,
+        Y: Any,
+        y: None = None,
+        *,
+        K_x: Any = None,
+        K_z: Any = None,
+        x: Any = None,
+        z: Any = None,
+    ) -> Self:
+        """Draw graphs and signals from their posterior distribution given ``Y``.
+
+        Parameters
+        ----------
+        Y : array or DataFrame (n, m)
+            One row per observation, one column per node; NaN marks a missing entry. The columns
+            of a DataFrame name the nodes.
+        y : None
+            Ignored; present for scikit-learn's interface.
+        K_x, K_z : array (m, m), array (n, n), optional
+            Kernel over nodes, which is evidence about edges, and kernel over observations, which
+            is their covariance.
+        x, z : array or DataFrame (m, p), (n, q), optional
+            Covariates of nodes and observations instead of kernels; ``z="index"`` is the index of
+            the DataFrame ``Y``.
+
+        Returns
+        -------
+        self
+        """
+        self._check_counts()
+        report = reporter(self.progress, "sweep")
+        ready = self._prepare(Y, K_x=K_x, K_z=K_z, x=x, z=z)
+        density = None if self.density is None else check_fraction("density", self.density)
+        if density == 1.0:
+            raise ValueError("density = 1 makes every pair an edge; give a share below 1, or None")
+        self._prior = Prior(density=density)
+        self._rows = Rows.of(ready.data.K_z)
+        self._evidence = Evidence(ready.data.K_x.matrix) if ready.informed["x"] else None
+        pairs = len(ready.names) * (len(ready.names) - 1) // 2
+        forms = np.zeros((0, pairs)) if self._evidence is None else self._evidence.scores
+        seen = ready.values if ready.mask is None else ready.values[ready.mask]
+        # scales of the prior refer to data of unit variance
+        self._unit = float(np.sqrt(np.mean(seen**2)))
+        entropy = check_random_state(self.random_state).randint(2**32, size=4, dtype=np.uint32)
+        self._entropy = [int(word) for word in entropy]
+        draws = draw_posterior(
+            ready.values / self._unit, ready.mask, self._rows, forms, self._prior,
+            chains=self.n_chains, warmup=self.n_warmup, draws=self.n_draws,
+            seed=self._seed_of("fit"), progress=report,
+        )  # fmt: skip
+        self._ready, self._draws = ready, draws
+        self._index = list(Y.index) if hasattr(Y, "loc") else None
+        self._learned(ready, draws)
+        self._warn()
+        return self
+
+    def _prepare(
+        self, Y: Any, *, K_x: Any = None, K_z: Any = None, x: Any = None, z: Any = None
+    ) -> ReadyData:
+        """Check everything before any work starts."""
+        table = self._read(Y, z)
+        values, mask = table.values, table.mask
+        n, m = values.shape
+        if not values.any():
+            what = "only 1 sample (row)" if n == 1 else "no column that varies"
+            raise ValueError(
+                f"Y has {what}, so nothing is left of it with center={self.center!r}; give more "
+                "observations, or center='none' if zero is the mean of every node"
+            )
+        kernel_x, matrix_x = self._kernel("x", K_x, x, table.labels, values, mask)
+        kernel_z, matrix_z = self._kernel("z", K_z, table.z, table.index, values, mask)
+        kernels = Kernels(kernel_eigen(matrix_x, "K_x", m), kernel_eigen(matrix_z, "K_z", n))
+        # the identity is no information, whoever gave it
+        informed = {"x": not kernels.K_x.is_identity, "z": not kernels.K_z.is_identity}
+        return ReadyData(
+            values, mask, table.names, table.labels is not None, table.preparation, kernel_x,
+            kernel_z, kernels, informed,
+        )  # fmt: skip
+
+    def _check_counts(self) -> None:
+        for name, least in (("n_chains", 2), ("n_warmup", 1), ("n_draws", 4)):
+            value = getattr(self, name)
+            whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+            if not (whole and value >= least):
+                raise ValueError(
+                    f"{name} = {value!r} must be a whole number of at least {least}, such as "
+                    f"{type(self).__dataclass_fields__[name].default}"
+                )
+
+    def _seed_of(self, purpose: str) -> np.random.SeedSequence:
+        return np.random.SeedSequence([*self._entropy, *purpose.encode()])
+
+    def _learned(self, ready: ReadyData, draws: Draws) -> None:
+        """Set the attributes that a fit learns."""
+        self.node_names_ = ready.names
+        chains = draws.inclusion.mean(axis=1)
+        self.edge_probability_ = adjacency_from_edges(chains.mean(axis=0))
+        error = chains.std(axis=0, ddof=1) / np.sqrt(len(chains))
+        self.edge_error_ = adjacency_from_edges(error)
+        self.edge_scores_ = self.edge_probability_.copy()
+        np.fill_diagonal(self.edge_scores_, -np.inf)
+        self.weights_ = adjacency_from_edges(draws.means.mean(axis=(0, 1)))
+        self.signs_ = np.ones_like(self.weights_)
+        self.laplacian_ = laplacian_from_adjacency(self.weights_)
+        self.signals_ = ready.preparation.undo(self._unit * draws.signal_mean)
+        scale = self._unit * ready.preparation.scale
+        self.noise_variance_ = float(draws.scalars["noise"].mean()) * scale**2
+        self.density_ = float(draws.scalars["edges"].mean())
+        watched = {
+            "noise": draws.scalars["noise"],
+            "kappa": np.log(draws.scalars["kappa"]),
+            "scale": np.log(draws.scalars["rate"]),
+            "edges": draws.scalars["edges"],
+        }
+        if self._evidence is not None:
+            watched["strength"] = np.log1p(draws.scalars["strength"])
+        r_hat = {name: float(split_r_hat(values)) for name, values in watched.items()}
+        ess = {name: float(effective_sample_size(values)) for name, values in watched.items()}
+        r_hat["edge_probability"] = float(np.quantile(split_r_hat(draws.inclusion), 0.95))
+        ess["edge_probability"] = float(np.quantile(effective_sample_size(draws.inclusion), 0.05))
+        self.convergence_ = {"r_hat": r_hat, "ess": ess}
+        self.converged_ = bool(
+            r_hat["edge_probability"] <= POOR_R_HAT
+            and ess["edge_probability"] >= FEW_DRAWS
+            and self.edge_error_.max() <= POOR_ERROR
+        )
+
+    def _warn(self) -> None:
+        if self.converged_:
+            return
+        warnings.warn(
+            "the chains have not converged: of the edge probabilities, one in twenty has an R-hat "
+            f"above {self.convergence_['r_hat']['edge_probability']:.2f} (good: at most "
+            f"{POOR_R_HAT}) and fewer than {self.convergence_['ess']['edge_probability']:.0f} "
+            f"effective draws (good: at least {FEW_DRAWS:.0f}); they are off by up to about "
+            f"{2.0 * float(self.edge_error_.max()):.2f}. Raise n_warmup = {self.n_warmup} and "
+            f"n_draws = {self.n_draws}",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    def summary(self) -> str:
+        """Return what was learned, in a few lines: likely edges, noise, density, convergence.
+
+        Examples
+        --------
+        >>> import kgl
+        >>> data = kgl.simulate.make_dataset("er", m=8, n=60)
+        >>> print(kgl.BayesianKGL(n_chains=8).fit(data.Y).summary().splitlines()[0])
+        BayesianKGL: 8 nodes, 28 pairs; probability above 0.5: ..., above 0.9: ...
+        """
+        rows, cols = np.triu_indices(len(self.weights_), 1)
+        p = self.edge_probability_[rows, cols]
+        noise, edges = self._draws.scalars["noise"], self._draws.scalars["edges"]
+        n_low, n_high, d_low, d_high = (
+            *np.quantile(noise, [0.05, 0.95]), *np.quantile(edges, [0.05, 0.95]),
+        )  # fmt: skip
+        lines = [
+            f"{self._spec.name}: {len(self.weights_)} nodes, {len(p)} pairs; probability above "
+            f"0.5: {(p > 0.5).sum()}, above 0.9: {(p > 0.9).sum()}",
+            f"data: {len(self.signals_)} observations, {self._missing_share():.1%} of the entries "
+            f"missing; center={self.center!r}, scale={self.scale!r}",
+            f"noise: {noise.mean():.2f} of the variance (90 %: {n_low:.2f} to {n_high:.2f}); "
+            f"density {edges.mean():.2f} ({d_low:.2f} to {d_high:.2f})",
+        ]
+        if self._evidence is not None:
+            side = self.side_strength()
+            lines.append(
+                f"side information on nodes: strength {side['mean']:.2f} (90 %: "
+                f"{side['low']:.2f} to {side['high']:.2f}), matters with probability "
+                f"{side['probability']:.2f}"
+            )
+        worst = self.convergence_["r_hat"]["edge_probability"]
+        least = self.convergence_["ess"]["edge_probability"]
+        state = "converged" if self.converged_ else "NOT converged"
+        lines.append(
+            f"{self.n_chains} chains, {self.n_draws} draws each: {state}; of edge probabilities "
+            f"R-hat {worst:.2f}, effective sample size {least:.0f}, largest error "
+            f"{self.edge_error_.max():.2f}"
+        )
+        return "\n".join(lines)

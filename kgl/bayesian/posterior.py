@@ -1,0 +1,290 @@
+"""What a fitted Bayesian model can be asked for: edges, intervals, predictions, draws."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from kgl._optional import import_optional
+from kgl._types import Array
+from kgl.bayesian.draws import Draws
+from kgl.bayesian.predictive import new_nodes, new_observations
+from kgl.bayesian.priors import Prior, log_odds
+from kgl.laplacian import adjacency_from_edges
+from kgl.prediction import FittedTables
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from kgl.bayesian.evidence import Evidence
+    from kgl.bayesian.signals import Rows
+
+__all__ = ["Posterior"]
+
+
+class Posterior(FittedTables):
+    """Mixin with the outputs of :class:`kgl.BayesianKGL`."""
+
+    #: Edges link nodes that move together: flip the sign of columns that move opposite to others.
+    signed = False
+    _logs = False
+
+    if TYPE_CHECKING:
+        edge_probability_: Array
+        weights_: Array
+        noise_variance_: Array
+        _draws: Draws
+        _unit: float
+        _rows: Rows
+        _prior: Prior
+        _evidence: Evidence | None
+
+    def weight_quantiles(self, q: Any) -> Array:
+        """Return posterior quantiles of the weights.
+
+        Parameters
+        ----------
+        q : float or array of floats
+            Probabilities, such as ``[0.05, 0.95]`` for 90 % intervals.
+
+        Returns
+        -------
+        array (m, m), or (len(q), m, m)
+            Zero where a pair is no edge with that probability or more.
+        """
+        check_is_fitted(self, "edge_probability_")
+        levels = _check_levels(q)
+        weights = self._draws.weights
+        found = np.quantile(weights.reshape(-1, weights.shape[-1]), np.atleast_1d(levels), axis=0)
+        matrices = np.stack([adjacency_from_edges(row) for row in found])
+        return matrices[0] if np.ndim(q) == 0 else matrices
+
+    def side_strength(self, level: float = 0.9) -> dict[str, float]:
+        """Return how strongly side information on nodes tells edges from other pairs.
+
+        The strength is the standard deviation, over pairs, of the log odds of an edge before the
+        data: 0 if the side information does not matter, 1 if pairs one standard deviation apart
+        differ by a factor e in their odds.
+
+        Parameters
+        ----------
+        level : float
+            Probability of the interval.
+
+        Returns
+        -------
+        dict
+            ``mean``, ``low`` and ``high`` of the strength, and ``probability``, that it is not 0.
+        """
+        check_is_fitted(self, "edge_probability_")
+        if self._evidence is None:
+            raise ValueError(
+                "the model was fitted without side information on the nodes; fit with x=... or "
+                "K_x=... to learn whether it matters"
+            )
+        tail = 0.5 * (1.0 - float(_check_levels(level)))
+        draws = self._draws.scalars["strength"]
+        low, high = np.quantile(draws, [tail, 1.0 - tail])
+        matters = (
+            self._draws.strengths.max(axis=-1) > 0 if self._evidence.scores.size else draws > 0
+        )
+        return {
+            "mean": float(draws.mean()),
+            "low": float(low),
+            "high": float(high),
+            "probability": float(matters.mean()),
+        }
+
+    def to_edges(self, *, min_probability: float = 0.5, all_pairs: bool = False) -> pd.DataFrame:
+        """Return a DataFrame of likely edges, the most probable first.
+
+        Parameters
+        ----------
+        min_probability : float
+            Least probability of a pair that is listed.
+        all_pairs : bool
+            Whether to list all pairs, whatever their probability.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``source``, ``target``, ``probability``, ``weight`` (posterior mean), and
+            ``weight_low`` and ``weight_high``, the ends of a 90 % interval.
+        """
+        check_is_fitted(self, "edge_probability_")
+        if not 0.0 <= min_probability <= 1.0:
+            raise ValueError(
+                f"min_probability = {min_probability!r} must lie in [0, 1]; 0 lists all pairs"
+            )
+        pandas = import_optional("pandas", "frame", "to_edges")
+        rows, cols = np.triu_indices(len(self.weights_), 1)
+        low, high = self.weight_quantiles([0.05, 0.95])
+        frame: pd.DataFrame = pandas.DataFrame(
+            {
+                "source": [self.node_names_[i] for i in rows],
+                "target": [self.node_names_[j] for j in cols],
+                "probability": self.edge_probability_[rows, cols],
+                "weight": self.weights_[rows, cols],
+                "weight_low": low[rows, cols],
+                "weight_high": high[rows, cols],
+            }
+        )
+        if not all_pairs:
+            frame = frame[frame["probability"] >= min_probability]
+        return frame.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
+
+    def impute(self, Y: Any, return_std: bool = False) -> Any:
+        """Return a copy of the data of the fit with missing entries filled in.
+
+        Parameters
+        ----------
+        Y : array or DataFrame (n, m)
+            The data that were passed to ``fit``.
+        return_std : bool
+            Whether to return standard deviations too.
+
+        Returns
+        -------
+        array or DataFrame (n, m)
+            Observed entries as they are, posterior means elsewhere.
+        std : array or DataFrame (n, m)
+            Standard deviations of the missing entries, noise included; 0 where observed. Only with
+            ``return_std``.
+        """
+        filled = super().impute(Y)
+        if not return_std:
+            return filled
+        draws, mask = self._draws, self._ready.mask
+        variance = draws.signal_variance + draws.scalars["noise"].mean()
+        std = self._unit * self._ready.preparation.scale * np.sqrt(variance)
+        std = np.zeros_like(std) if mask is None else np.where(mask, 0.0, std)
+        return filled, self._labelled(std, None, None)
+
+    def predict(
+        self, z: Any = None, x: Any = None, *, K_z: Any = None, K_x: Any = None,
+        return_std: bool = False,
+    ) -> Any:  # fmt: skip
+        """Predict the signals of new observations and new nodes.
+
+        Parameters
+        ----------
+        z, x : array or DataFrame, optional
+            Covariates of the rows and columns to predict; without them, the ones of the fit.
+        K_z, K_x : array (n_new, n), array (m_new, m), optional
+            Kernel between new and fitted observations (nodes), where the model was fitted with a
+            precomputed kernel.
+        return_std : bool
+            Whether to return standard deviations too.
+
+        Returns
+        -------
+        array (n_new, m_new), or DataFrame
+            Posterior means; labels as of the other models' ``predict``. New nodes get edges as
+            side information has them likely, and levels and scales of nodes with similar
+            covariates.
+        std : array (n_new, m_new), or DataFrame
+            Standard deviations of observed values: signals and noise. Only with ``return_std``.
+        """
+        check_is_fitted(self, "edge_probability_")
+        draws, ready = self._draws, self._ready
+        at_z, at_x = z is not None or K_z is not None, x is not None or K_x is not None
+        left = self._cross("z", z, K_z, ready.kernel_z, ready.data.K_z) if at_z else None
+        right = self._cross("x", x, K_x, ready.kernel_x, ready.data.K_x) if at_x else None
+        preparation = ready.preparation
+        if left is None and right is None:
+            mean, variance = draws.signal_mean, draws.signal_variance
+        else:
+            means, own, kernel = new_observations(draws, self._rows, left)
+            if left is not None:
+                preparation = preparation.for_observations(len(left))
+            if right is not None:
+                preparation = preparation.for_nodes(ready.data.K_x, right)
+                means, own = self._new_nodes(means, own, kernel, right)
+            mean, variance = means.mean(axis=0), means.var(axis=0) + own.mean(axis=0)
+        predicted = self._labelled(preparation.undo(self._unit * mean), z, x)
+        if not return_std:
+            return predicted
+        std = np.sqrt(variance + draws.scalars["noise"].mean()) * self._unit * preparation.scale
+        return predicted, self._labelled(std, z, x)
+
+    def _new_nodes(
+        self, means: Array, own: Array, kernel: Array, cross: Array
+    ) -> tuple[Array, Array]:
+        assert self._evidence is not None
+        chain, draw = self._draws.chosen.T
+        strengths = self._draws.strengths[chain, draw]
+        density = self._draws.scalars["density"][chain, draw]
+        odds = log_odds(density, strengths, self._evidence.scores)
+        intercept = (odds - strengths @ self._evidence.scores).mean(axis=1)
+        scores = self._evidence.new_nodes(cross)
+        rng = np.random.default_rng(self._seed_of("predict"))
+        tilt = np.einsum("sk,vkj->vsj", strengths, scores)
+        return new_nodes(
+            self._draws, self._prior, means, own, kernel, intercept[:, None] + tilt, rng
+        )
+
+    def sample(self, size: int = 100, random_state: Any = None) -> dict[str, Array]:
+        """Draw graphs and signals from the posterior distribution.
+
+        Parameters
+        ----------
+        size : int
+            Number of draws; taken with repetition from those that were kept.
+        random_state : int or numpy.random.Generator, optional
+            Which ones; by default the estimator's ``random_state``.
+
+        Returns
+        -------
+        dict of arrays
+            ``weights`` (size, m, m), ``signals`` (size, n, m) in the units of the data, and
+            ``noise_variance`` (size, m).
+        """
+        check_is_fitted(self, "edge_probability_")
+        if not (isinstance(size, (int, np.integer)) and size >= 1):
+            raise ValueError(f"size = {size!r} must be a whole number of at least 1, such as 100")
+        seed = self._seed_of("sample") if random_state is None else random_state
+        picked = np.random.default_rng(seed).integers(len(self._draws.chosen), size=size)
+        chain, draw = self._draws.chosen[picked].T
+        scale = self._unit * self._ready.preparation.scale
+        return {
+            "weights": np.stack(
+                [adjacency_from_edges(row) for row in self._draws.weights[chain, draw]]
+            ),
+            "signals": self._ready.preparation.undo(self._unit * self._draws.signals[picked]),
+            "noise_variance": self._draws.scalars["noise"][chain, draw][:, None] * scale**2,
+        }
+
+    def to_arviz(self) -> Any:
+        """Return the draws for ArviZ: an ``InferenceData`` where it is installed, else a dict.
+
+        Returns
+        -------
+        arviz.InferenceData, or dict
+            ``{"posterior": arrays (chain, draw, ...)}``, as ``arviz.from_dict`` takes it.
+        """
+        check_is_fitted(self, "edge_probability_")
+        draws = self._draws
+        posterior = {
+            **draws.scalars,
+            "strengths": draws.strengths,
+            "weights": draws.weights,
+            "edge_probability": draws.inclusion,
+        }
+        try:
+            arviz = import_module("arviz")
+        except ImportError:
+            return {"posterior": posterior}
+        return arviz.from_dict(posterior=posterior)
+
+    def _seed_of(self, purpose: str) -> Any:
+        raise NotImplementedError
+
+
+def _check_levels(q: Any) -> Array:
+    levels = np.asarray(q, dtype=float)
+    if levels.size == 0 or not ((levels >= 0) & (levels <= 1)).all():
+        raise ValueError(f"q = {q!r}: probabilities lie in [0, 1], such as 0.9 or [0.05, 0.95]")
+    return levels

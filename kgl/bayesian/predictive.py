@@ -1,0 +1,86 @@
+"""Signals at observations and nodes that were not in the data, draw by draw."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import expit
+
+from kgl._types import Array
+from kgl.bayesian.draws import Draws
+from kgl.bayesian.priors import Prior
+from kgl.bayesian.signals import Rows
+from kgl.laplacian import adjacency_from_edges, laplacian_from_adjacency
+
+__all__ = ["new_nodes", "new_observations"]
+
+
+def covariances(draws: Draws) -> Array:
+    """Return the node covariances Theta^-1 (kept, m, m) of the draws whose signals are kept."""
+    m = draws.signal_mean.shape[1]
+    chain, draw = draws.chosen.T
+    precision = np.stack(
+        [laplacian_from_adjacency(adjacency_from_edges(w)) for w in draws.weights[chain, draw]]
+    )
+    precision[:, np.arange(m), np.arange(m)] += draws.scalars["kappa"][chain, draw][:, None]
+    return np.asarray(np.linalg.inv(precision))
+
+
+def new_observations(draws: Draws, rows: Rows, cross: Array | None) -> tuple[Array, Array, Array]:
+    r"""Return means and variances (kept, rows, m) of the signals, and K_z at these rows (rows,).
+
+    Given a draw, new rows are normal with mean :math:`k K_z^{\dagger} F` and covariance
+    :math:`(k_0 - k K_z^{\dagger} k^\top) \Theta^{-1}`. The kernel at a new row, :math:`k_0`, is
+    taken to be the mean of those of the fit. Without ``cross``, rows are those of the fit.
+    """
+    if cross is None:
+        # at the rows of the fit, the draw is the signal
+        kernel = np.ones(rows.n) if rows.vectors is None else np.square(rows.vectors) @ rows.values
+        return draws.signals, np.zeros_like(draws.signals), kernel
+    assert rows.vectors is not None  # without K_z there is no kernel with new observations
+    inside = (cross @ rows.vectors) / rows.values
+    means = (inside @ rows.vectors.T) @ draws.signals
+    size = float(rows.values.sum()) / rows.n
+    left = np.maximum(size - np.sum(inside * (cross @ rows.vectors), axis=1), 0.0)
+    diagonal = np.diagonal(covariances(draws), axis1=1, axis2=2)
+    return means, left[:, None] * diagonal[:, None, :], np.full(len(cross), size)
+
+
+def new_nodes(
+    draws: Draws,
+    prior: Prior,
+    means: Array,
+    variances: Array,
+    kernel: Array,
+    odds: Array,
+    rng: np.random.Generator,
+) -> tuple[Array, Array]:
+    r"""Return means and variances (kept, rows, new nodes) of the signals of new nodes.
+
+    Given a draw, a new node gets weights :math:`w_j` from the prior, with log odds that side
+    information implies; its signal is then normal with mean :math:`\sum_j w_j F_j / d` and variance
+    :math:`k_0 / d`, where :math:`d = \kappa + \sum_j w_j`.
+
+    Parameters
+    ----------
+    means, variances : array (kept, rows, m)
+        Signals of the nodes of the fit.
+    kernel : array (rows,)
+        K_z at the rows.
+    odds : array (new nodes, kept, m)
+        Log odds of edges between new nodes and those of the fit.
+    """
+    chain, draw = draws.chosen.T
+    kappa, rate = (draws.scalars[name][chain, draw] for name in ("kappa", "rate"))
+    shape = (*means.shape[:2], len(odds))
+    found, spread = np.empty(shape), np.empty(shape)
+    for v, own in enumerate(odds):
+        on = rng.random(own.shape) < expit(own)
+        w = np.where(on, rng.gamma(prior.slab_shape, size=own.shape) / rate[:, None], 0.0)
+        degree = kappa + w.sum(axis=1)
+        share = w / degree[:, None]
+        found[:, :, v] = np.einsum("sim,sm->si", means, share)
+        # variances of nodes are treated as independent of each other, which they nearly are given
+        # the graph; they are zero at the rows of the fit
+        spread[:, :, v] = np.einsum("sim,sm->si", variances, share**2)
+        spread[:, :, v] += kernel[None, :] / degree[:, None]
+    return found, spread

@@ -1,0 +1,307 @@
+"""Markov chains side by side: one array axis, one pass over the parameters per sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import expit
+
+from kgl._types import Array, Mask
+from kgl.bayesian.edges import EdgeSweep, Slab, conditional, gamma_factor, windows
+from kgl.bayesian.priors import MOST_STRENGTH, Prior, log_odds, signal_share
+from kgl.bayesian.signals import Rotated, Rows, draw_rows, draw_whitened, group_moments
+
+__all__ = ["Chains", "Steps"]
+
+#: Proposals for each pair of scales in a sweep.
+PROPOSALS = 4
+#: Rounds of signals and missing entries in a sweep, where observations depend on each other.
+ROUNDS = 4
+#: Factors on the width of a proposal when it is accepted and when not: 0.4 are accepted.
+WIDER, NARROWER = 1.06, 0.9618
+#: Widest proposal, of a logarithm.
+WIDEST = 3.0
+
+
+@dataclass
+class Steps:
+    """Widths of random-walk proposals, adapted while ``adapting``."""
+
+    chains: int
+    adapting: bool = True
+    widths: dict[str, Array] = field(default_factory=dict)
+
+    def accept(self, name: str, log_ratio: Array, rng: np.random.Generator) -> Mask:
+        """Return which proposals are accepted, and adapt the width of their kind."""
+        taken = np.log(rng.random(self.chains)) < log_ratio
+        if self.adapting:
+            wider = self.widths[name] * np.where(taken, WIDER, NARROWER)
+            # what the data do not see is accepted always: the scale of the weights of no edge
+            self.widths[name] = np.minimum(wider, WIDEST)
+        return np.asarray(taken)
+
+    def move(self, name: str, rng: np.random.Generator, start: float = 0.3) -> Array:
+        """Return random steps of the width of this kind of proposal."""
+        width = self.widths.setdefault(name, np.full(self.chains, start))
+        return np.asarray(width * rng.standard_normal(self.chains))
+
+
+class Chains:
+    """A chunk of Markov chains over all parameters.
+
+    Parameters
+    ----------
+    Y : array (n, m)
+        Data of unit variance, zero where missing.
+    mask : bool array (n, m) or None
+        True where observed.
+    rows : Rows
+        The eigenbasis of K_z.
+    forms : array (K, pairs)
+        Side information about pairs; K = 0 without any.
+    prior : Prior
+        What is believed beforehand.
+    chains : int
+        Number of chains.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
+
+    def __init__(
+        self, Y: Array, mask: Mask | None, rows: Rows, forms: Array, prior: Prior, chains: int,
+        rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        self.Y, self.mask, self.rows, self.forms = Y, mask, rows, forms
+        self.prior, self.rng = prior, rng
+        self.m = Y.shape[1]
+        self.pairs = np.triu_indices(self.m, 1)
+        self.steps = Steps(chains)
+        self.spread: Array = np.eye(3)
+        self.spread_root: Array = np.eye(3)
+        self.noise, self.kappa, self.rate = prior.draw_scales(rng, chains)
+        self.density = prior.draw_density(rng, chains)
+        self.strengths = prior.draw_strengths(rng, chains, len(forms))
+        self.odds = log_odds(self.density, self.strengths, forms)
+        self.weights = prior.draw_weights(rng, self.odds, self.rate)
+        # missing entries start near zero, their mean; complete data are shared by all chains
+        self.full = Y[None]
+        if mask is not None:
+            start = 0.1 * rng.standard_normal((chains, *Y.shape))
+            self.full = np.where(mask, Y, start)
+        self.signals: Array = np.zeros((chains, *Y.shape))
+        self.inclusion = np.zeros_like(self.weights)
+        self.means = np.zeros_like(self.weights)
+
+    # ------------------------------------------------------------------------------- one sweep
+
+    def sweep(self) -> None:
+        """Update every parameter once."""
+        values, vectors = self._spectrum()
+        if self.mask is not None and self.rows.vectors is None:
+            self._draw_missing(draw_rows(
+                self.Y, self.mask, values + self.kappa[:, None], vectors, self.noise, self.rng
+            ))  # fmt: skip
+        elif self.mask is not None:
+            for _ in range(ROUNDS):
+                G = draw_whitened(
+                    self.rows, self.rows.rotate(self.full), values + self.kappa[:, None], vectors,
+                    self.noise, self.rng,
+                )  # fmt: skip
+                self._draw_missing(self._unwhitened(G))
+        rotated = self.rows.rotate(self.full)
+        values = self._draw_scales(Rotated.of(self.rows, self.full, rotated, vectors), values)
+        precision = values + self.kappa[:, None]
+        G = draw_whitened(self.rows, rotated, precision, vectors, self.noise, self.rng)
+        self.signals = self._unwhitened(G)
+        groups = group_moments(self.rows, rotated, G, self.noise, self.rng)
+        self._draw_edges(EdgeSweep(precision, vectors, groups))
+        self._draw_rate()
+        self._draw_density()
+
+    def _spectrum(self) -> tuple[Array, Array]:
+        """Return eigenvalues and eigenvectors of the Laplacians."""
+        rows, cols = self.pairs
+        L = np.zeros((len(self.weights), self.m, self.m))
+        L[:, rows, cols] = L[:, cols, rows] = -self.weights
+        diagonal = np.arange(self.m)
+        L[:, diagonal, diagonal] = -L.sum(axis=2)
+        values, vectors = np.linalg.eigh(L)
+        return np.maximum(values, 0.0), vectors
+
+    def _unwhitened(self, G: Array) -> Array:
+        """Return signals of whitened ones."""
+        return self.rows.back(np.sqrt(self.rows.values)[:, None] * G)
+
+    def _draw_missing(self, signals: Array) -> None:
+        """Draw missing entries given signals."""
+        assert self.mask is not None
+        noise = np.sqrt(self.noise)[:, None, None] * self.rng.standard_normal(signals.shape)
+        self.full = np.where(self.mask, self.Y, signals + noise)
+
+    def _draw_scales(self, data: Rotated, values: Array) -> Array:
+        """Draw noise variance, kappa and the scale of all weights; return the eigenvalues of L.
+
+        Signals are integrated out. A new noise variance comes with weights and kappa scaled to the
+        variance that it leaves to the signals, so that the total stays what the data have.
+        """
+        steps, rng, prior = self.steps, self.rng, self.prior
+        scale = np.ones_like(self.noise)  # of the weights
+        count, total = (self.weights > 0).sum(axis=1), self.weights.sum(axis=1)
+
+        def log_posterior(noise: Array, kappa: Array, scale: Array) -> Array:
+            evidence = data.log_evidence(scale[:, None] * values + kappa[:, None], noise)
+            slopes = np.log(noise) + np.log1p(-noise)  # the walk is over the logit of the noise
+            # weights scaled by c have c^(a k) times the density: their own powers and the Jacobian
+            slopes += prior.slab_shape * count * np.log(scale)
+            return evidence + prior.log_scales(noise, kappa, count, scale * total) + slopes
+
+        now = log_posterior(self.noise, self.kappa, scale)
+        for kind in PROPOSALS * ("noise", "kappa", "scale", "joint"):
+            directions = self._directions(kind)
+            step = steps.move(kind, rng)[:, None] * directions
+            logit = np.log(self.noise) - np.log1p(-self.noise) + step[:, 0]
+            noise = np.clip(expit(logit), 1e-9, 1.0 - 1e-9)
+            ratio = signal_share(self.noise) / signal_share(noise)
+            kappa, new = (v * ratio * np.exp(step[:, k]) for k, v in ((1, self.kappa), (2, scale)))
+            after = log_posterior(noise, kappa, new)
+            taken = steps.accept(kind, after - now, rng)
+            self.noise = np.where(taken, noise, self.noise)
+            self.kappa = np.where(taken, kappa, self.kappa)
+            scale, now = np.where(taken, new, scale), np.where(taken, after, now)
+        self.weights = self.weights * scale[:, None]
+        return np.asarray(values * scale[:, None])
+
+    def _directions(self, kind: str) -> Array:
+        """Return directions (chains, 3) of steps of logit noise, log kappa and log scale.
+
+        A joint step follows the differences between chains, as far as these are learned: noise and
+        weights make up for each other along a ridge that steps of one of them cross.
+        """
+        axes = {"noise": 0, "kappa": 1, "scale": 2}
+        if kind in axes:
+            return np.eye(3)[[axes[kind]]]
+        if self.steps.adapting:
+            share = signal_share(self.noise)
+            place = np.stack(
+                [np.log(self.noise) - np.log1p(-self.noise), np.log(self.kappa * share),
+                 np.log(self.weights.sum(axis=1) * share + 1e-9)], axis=1,
+            )  # fmt: skip
+            centred = place - place.mean(axis=0)
+            own = centred.T @ centred / max(1, len(place) - 1) + 1e-4 * np.eye(3)
+            self.spread = self.spread + 0.05 * (own - self.spread)
+            self.spread_root = np.asarray(np.linalg.cholesky(self.spread))
+        random = self.rng.standard_normal((len(self.noise), 3))
+        return np.asarray(random @ self.spread_root.T)
+
+    def _draw_edges(self, sweep: EdgeSweep) -> None:
+        """Draw every weight given the others, signals integrated out."""
+        rows, cols = self.pairs
+        chains, pairs = self.weights.shape
+        prior, counts = self.prior, sweep.counts
+        offset, shape = prior.rate_offset(self.noise), prior.slab_shape
+        weights = self.weights
+        count, total = (weights > 0).sum(axis=1), offset + weights.sum(axis=1)
+        # of all pairs at once, each without its own weight
+        powers = prior.rate_shape + shape * np.arange(1.0, pairs + 1.0)
+        factors = gamma_factor(powers, shape)
+        others = count[:, None] - (weights > 0)
+        slabs = Slab(shape, total[:, None] - weights, powers[others], factors[others])
+        low, high = windows(weights, *sweep.all_pairs(rows, cols), counts, slabs)
+        random = self.rng.random((pairs, 2, chains))
+        for e in self.rng.permutation(pairs):
+            own = weights[:, e].copy()
+            count -= own > 0
+            slab = Slab(shape, total - own, powers[count], factors[count])
+            columns, r, h, t = sweep.columns(rows[e], cols[e])
+            factor, mean, drawn = conditional(
+                own, r, h, t, counts, slab, low[:, e], high[:, e], random[e, 1]
+            )
+            p = expit(self._odds_of(e, count) + factor)
+            self.inclusion[:, e] = p
+            self.means[:, e] = p * mean
+            new = np.where(random[e, 0] < p, drawn, 0.0)
+            change = new - own
+            count += new > 0
+            if change.any():
+                sweep.change(change, columns, r, h, t)
+                weights[:, e] = new
+                total += change
+
+    def _odds_of(self, e: int, others: Array) -> Array:
+        """Return the log odds of an edge, given the number of other edges.
+
+        Without side information an unknown density is integrated out.
+        """
+        if len(self.forms) or self.prior.density is not None:
+            return np.asarray(self.odds[:, e])
+        a, b = self.prior.density_counts
+        return np.log((a + others) / (b + self.odds.shape[1] - 1.0 - others))
+
+    def _draw_rate(self) -> None:
+        """Draw the rate of the weights' distribution; nothing else depends on the draw."""
+        prior = self.prior
+        shape = prior.rate_shape + prior.slab_shape * (self.weights > 0).sum(axis=1)
+        total = prior.rate_offset(self.noise) + self.weights.sum(axis=1)
+        self.rate = self.rng.gamma(shape) / total
+
+    def _draw_density(self) -> None:
+        """Draw the density and the strengths of side information."""
+        on = self.weights > 0
+        a, b = self.prior.density_counts
+        free = self.prior.density is None
+        if not len(self.forms):
+            if free:
+                count = on.sum(axis=1)
+                self.density = self.rng.beta(a + count, b + on.shape[1] - count)
+                self.odds = log_odds(self.density, self.strengths, self.forms)
+            return
+
+        def log_posterior(density: Array, strengths: Array) -> tuple[Array, Array]:
+            odds = log_odds(density, strengths, self.forms)
+            value = np.where(on, odds, 0.0).sum(axis=1) - np.logaddexp(0.0, odds).sum(axis=1)
+            # the walk is over the logit of the density: one more power of each factor
+            value = value + a * np.log(density) + b * np.log1p(-density)
+            return value, odds
+
+        now, odds = log_posterior(self.density, self.strengths)
+        rng, steps = self.rng, self.steps
+        for _ in range(2 if free else 0):
+            logit = np.log(self.density / (1.0 - self.density)) + steps.move("density", rng)
+            density = expit(logit)
+            after, new = log_posterior(density, self.strengths)
+            taken = steps.accept("density", after - now, rng)
+            self.density = np.where(taken, density, self.density)
+            now, odds = np.where(taken, after, now), np.where(taken[:, None], new, odds)
+        for k in range(len(self.forms)):
+            for kind in ("walk", "switch", "walk"):
+                now, odds = self._move_strength(k, kind, log_posterior, now, odds)
+        self.odds = odds
+
+    def _move_strength(
+        self, k: int, kind: str,
+        log_posterior: Callable[[Array, Array], tuple[Array, Array]], now: Array, odds: Array,
+    ) -> tuple[Array, Array]:  # fmt: skip
+        """Change a strength that is not zero, or switch one on (from its prior) or off."""
+        rng, prior = self.rng, self.prior
+        old = self.strengths[:, k]
+        new = self.strengths.copy()
+        if kind == "walk":
+            step = self.steps.move(f"strength {k}", rng)
+            # the step is the Jacobian of the logarithm
+            new[:, k] = np.minimum(old * np.exp(step), 2.0 * MOST_STRENGTH)
+            extra = prior.log_strength(new[:, k]) - prior.log_strength(old) + step
+        else:
+            # what is switched on comes from the prior, whose density drops out
+            new[:, k] = np.where(old > 0, 0.0, prior.draw_slab_strengths(rng, old.shape))
+            odd = np.log(prior.strength_probability / (1.0 - prior.strength_probability))
+            extra = np.where(old > 0, -odd, odd)
+        after, fresh = log_posterior(self.density, new)
+        ratio = after - now + extra
+        if kind == "walk":
+            taken = self.steps.accept(f"strength {k}", ratio, rng) & (old > 0)
+        else:
+            taken = np.log(rng.random(len(old))) < ratio
+        self.strengths = np.where(taken[:, None], new, self.strengths)
+        return np.where(taken, after, now), np.where(taken[:, None], fresh, odds)

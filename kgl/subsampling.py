@@ -1,0 +1,190 @@
+r"""Which edges come back when half of the data is left out: complementary-pairs subsampling.
+
+Rows are split into two halves at random, many times, and the graph is learned from each half. The
+share of halves that have an edge is its *reproducibility*. It is no probability that the edge is in
+the true graph: edges that side information or a common cause suggests come back too. What it does
+bound is the number of edges that come back by chance (Shah and Samworth, 2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from kgl._optional import import_optional
+from kgl._progress import reporter
+from kgl._types import Array
+from kgl._validation import check_flag
+from kgl.base import GraphLearner
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Reproducibility", "chance_bound", "stability"]
+
+
+@dataclass(frozen=True)
+class Reproducibility:
+    """How often edges came back.
+
+    Attributes
+    ----------
+    frequency : array (m, m)
+        Share of the halves of the data whose graph has the edge.
+    sign : array (m, m)
+        Mean sign of the pair over the halves, between -1 and 1.
+    n_pairs : int
+        Pairs of complementary halves.
+    n_selected : float
+        Edges of a half's graph, on average.
+    node_names : list
+        Names of the nodes.
+    """
+
+    frequency: Array
+    sign: Array
+    n_pairs: int
+    n_selected: float
+    node_names: list[Any]
+
+    def edges(self, threshold: float = 0.9) -> pd.DataFrame:
+        """Return the pairs that came back in ``threshold`` of the halves or more, often first."""
+        pandas = import_optional("pandas", "frame", "edges")
+        rows, cols = np.triu_indices(len(self.frequency), 1)
+        shares = self.frequency[rows, cols]
+        frame: pd.DataFrame = pandas.DataFrame(
+            {
+                "source": [self.node_names[i] for i in rows],
+                "target": [self.node_names[j] for j in cols],
+                "reproducibility": shares,
+                "sign": self.sign[rows, cols],
+            }
+        )
+        frame = frame[frame["reproducibility"] >= threshold]
+        return frame.sort_values(
+            "reproducibility", ascending=False, kind="stable", ignore_index=True
+        )
+
+    def expected_by_chance(self, threshold: float = 0.9) -> float:
+        """Return a bound on the expected number of edges at the threshold that are chance.
+
+        Chance means: pairs that a half selects no more often than a pair taken at random. The bound
+        is that of Shah and Samworth for unimodal distributions of the shares.
+        """
+        m = len(self.frequency)
+        return chance_bound(self.n_selected, m * (m - 1) / 2, threshold, self.n_pairs)
+
+
+def chance_bound(selected: float, pairs: float, threshold: float, n_pairs: int) -> float:
+    r"""Return Shah and Samworth's bound :math:`C(\tau, B)\, q^2 / p`, infinite where none is known.
+
+    Parameters
+    ----------
+    selected, pairs : float
+        Edges q of a half's graph, on average, and pairs p to choose from.
+    threshold : float
+        Share of the halves in which an edge must come back.
+    n_pairs : int
+        Pairs of halves B.
+
+    Examples
+    --------
+    >>> round(chance_bound(20, 190, 0.9, 50), 2)  # 20 of 190 pairs, nine of ten halves
+    0.91
+    >>> chance_bound(100, 190, 0.55, 50)
+    inf
+    """
+    share, B = selected / pairs, n_pairs
+    lowest = min(0.5 + share**2, 0.5 + 1 / (2 * B) + 0.75 * share**2)
+    if share > 1 / np.sqrt(3) or threshold <= lowest or threshold > 1:
+        return float("inf")
+    if threshold <= 0.75:
+        constant = 1.0 / (2.0 * (2.0 * threshold - 1.0 - 1.0 / (2 * B)))
+    else:
+        constant = 4.0 * (1.0 - threshold + 1.0 / (2 * B)) / (1.0 + 1.0 / B)
+    return float(constant * share * selected)
+
+
+def stability(
+    estimator: GraphLearner,
+    Y: Any,
+    *,
+    x: Any = None,
+    z: Any = None,
+    K_x: Any = None,
+    K_z: Any = None,
+    n_pairs: int = 25,
+    random_state: int | np.random.Generator = 0,
+    progress: Callable[[int, int], None] | bool | None = None,
+) -> Reproducibility:
+    """Learn the graph from halves of the data, and count which edges come back.
+
+    Parameters
+    ----------
+    estimator : GraphLearner
+        What learns the graphs, with a density or average degree (halves of the data then have
+        graphs of the same number of edges) or a psi.
+    Y, x, z, K_x, K_z
+        As for :meth:`GraphLearner.fit`.
+    n_pairs : int
+        Pairs of halves; each takes two fits.
+    random_state : int or Generator
+        Source of the halves.
+    progress : callable or bool, optional
+        As for :func:`kgl.select_held_out`, after each pair.
+
+    Returns
+    -------
+    Reproducibility
+
+    Examples
+    --------
+    >>> import kgl
+    >>> data = kgl.simulate.make_dataset("er", m=10, n=200, noise=0.1)
+    >>> found = kgl.stability(kgl.GL(density=0.2), data.Y, n_pairs=10)
+    >>> found.frequency.shape, float(found.frequency.max())
+    ((10, 10), 0.7)
+    """
+    if not isinstance(n_pairs, int) or n_pairs < 1:
+        raise ValueError(f"n_pairs = {n_pairs!r} must be a whole number of at least 1, such as 25")
+    signed = check_flag("signed", estimator.signed)
+    names = clone(estimator)._prepare(Y, x=x, z=z, K_x=K_x, K_z=K_z).names  # refuse bad input now
+    n, m = np.shape(Y)
+    if n < 4:
+        raise ValueError(
+            f"Y has {n} row(s), and halves of it too few to learn from; give 4 or more"
+        )
+    if isinstance(z, str):
+        raise ValueError(f"z = {z!r}: halves need the times themselves; pass z=Y.index")
+    rng = np.random.default_rng(random_state)
+    report = reporter(progress, "pair of halves")
+    count, signs, total = np.zeros((m, m)), np.zeros((m, m)), 0.0
+    for k in range(n_pairs):
+        order = rng.permutation(n)
+        for half in (order[: n // 2], order[n // 2 : 2 * (n // 2)]):
+            rows = np.sort(half)
+            side = {"x": x, "K_x": K_x, "z": _take(z, rows)}
+            side["K_z"] = None if K_z is None else np.asarray(K_z)[np.ix_(rows, rows)]
+            model = clone(estimator).fit(_take(Y, rows), **side)
+            count += model.weights_ > 0
+            total += np.count_nonzero(model.weights_) / 2
+            if signed:
+                signs += model.signs_
+        if report is not None:
+            report(k + 1, n_pairs)
+    halves = 2 * n_pairs
+    mean_sign = signs / halves if signed else np.ones((m, m))
+    return Reproducibility(count / halves, mean_sign, n_pairs, total / halves, names)
+
+
+def _take(table: Any, rows: np.ndarray) -> Any:
+    """Return rows of an array or a frame."""
+    if table is None:
+        return None
+    if hasattr(table, "iloc"):
+        return table.iloc[rows]
+    return table[rows] if hasattr(table, "shape") else np.asarray(table)[rows]
