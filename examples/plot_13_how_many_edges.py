@@ -65,5 +65,8 @@ right.set_axis_off()
 right.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, 0.0), fontsize=8, ncols=3)
 
 # %%
+# :func:`kgl.stability` does the same with complementary pairs of halves, and bounds the number of
+# edges that come back by chance. :class:`kgl.BayesianKGL` has probabilities instead.
+#
 # **Lesson.** Report edges with the frequency at which they return. Half-samples overlap and are
 # smaller than the data, so the frequency is a ranking, not a probability.

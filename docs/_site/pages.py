@@ -55,7 +55,7 @@ MODULES = {
     "kgl.plotting": "Pictures",
     "kgl.selection": "Tuning by cross-validation",
     "kgl.oracle": "Tuning against a ground truth",
-    "kgl.subsampling": "Reproducibility of edges",
+    "kgl.subsampling": "Which edges come back",
     "kgl.problem": "The table of models and the objective",
     "kgl.models": "The base class of estimators",
     "kgl.export": "Exports, as a mixin",
