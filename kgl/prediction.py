@@ -139,24 +139,19 @@ class FittedTables:
                 f"Y is {np.shape(Y)} but the model was fitted on {self.signals_.shape}; pass the "
                 "same data, or use predict for new rows"
             )
-        if self._index is not None and hasattr(Y, "loc"):
-            if list(Y.columns) != self.node_names_:
-                raise ValueError(
-                    f"the columns of Y, {list(Y.columns)[:3]!r}..., are not those of the fit, "
-                    f"{self.node_names_[:3]!r}..., in this order; pass the data of the fit"
-                )
-            if list(Y.index) != self._index:
-                raise ValueError(
-                    "the rows of Y are not those of the fit in the same order; pass the data of "
-                    "the fit, or use predict for new rows"
-                )
-        if not self._spec.fitted:
-            raise ValueError("GL fits no signals, so it cannot impute; use GL2Step or KGL")
-        if hasattr(Y, "with_columns") and list(Y.columns) != self.node_names_:
+        labelled = self._ready.labelled and hasattr(Y, "columns")
+        if labelled and list(Y.columns) != self.node_names_:
             raise ValueError(
                 f"the columns of Y, {list(Y.columns)[:3]!r}..., are not those of the fit, "
                 f"{self.node_names_[:3]!r}..., in this order; pass the data of the fit"
             )
+        if self._index is not None and hasattr(Y, "loc") and list(Y.index) != self._index:
+            raise ValueError(
+                "the rows of Y are not those of the fit in the same order; pass the data of "
+                "the fit, or use predict for new rows"
+            )
+        if not self._spec.fitted:
+            raise ValueError("GL fits no signals, so it cannot impute; use GL2Step or KGL")
         if hasattr(Y, "loc"):
             return Y.astype(float).where(Y.notna(), self.signals_)
         values = as_floats(Y)

@@ -42,6 +42,8 @@ class Posterior(FittedTables):
         _prior: Prior
         _evidence: Evidence | None
 
+        def _seed_of(self, purpose: str) -> np.random.SeedSequence: ...
+
     def weight_quantiles(self, q: Any) -> Array:
         """Return posterior quantiles of the weights.
 
@@ -278,9 +280,6 @@ class Posterior(FittedTables):
         except ImportError:
             return {"posterior": posterior}
         return arviz.from_dict(posterior=posterior)
-
-    def _seed_of(self, purpose: str) -> Any:
-        raise NotImplementedError
 
 
 def _check_levels(q: Any) -> Array:
