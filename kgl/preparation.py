@@ -49,7 +49,7 @@ class Preparation:
         Positive; nodes are divided by it.
     origin, least : array (m,) or None
         Where logarithms are taken, what is subtracted from each node before, and the smallest
-        distance from it that a value is taken for.
+        difference that is used: smaller ones are raised to it.
     """
 
     rows: Array
