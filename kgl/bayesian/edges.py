@@ -26,11 +26,21 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import expit, gammaln
 
 from kgl._types import Array
+from kgl.bayesian import compiled
 
-__all__ = ["EdgeSweep", "Groups", "Slab", "conditional", "gamma_factor", "windows"]
+__all__ = [
+    "EdgeSweep",
+    "Groups",
+    "Odds",
+    "Slab",
+    "conditional",
+    "draw_pairs",
+    "gamma_factor",
+    "windows",
+]
 
 Indices: TypeAlias = NDArray[np.intp]
 
@@ -43,13 +53,11 @@ NEGLIGIBLE = 12.0
 REACH = 8.0
 #: Matrices up to this size are small.
 SMALL = 40
-#: Smallest share of a resistance that is left without the pair's own weight.
-TINY = 1e-12
 
 # Cells are uniform in the square root of the distance from the lower end: where that is zero, the
 # density rises from there, and the midpoint rule is exact to many digits in the root.
 _ROOTS = (np.arange(CELLS) + 0.5) / CELLS
-_FINE, _LOG_SLOPE = _ROOTS**2, np.log(2.0 * _ROOTS)
+FINE, LOG_SLOPE = _ROOTS**2, np.log(2.0 * _ROOTS)
 _COARSE = (np.arange(COARSE) + 0.5) / COARSE
 
 
@@ -139,8 +147,8 @@ class EdgeSweep:
 
 def without_own(w: Array, r: Array, h: Array, t: Array) -> tuple[Array, Array, Array]:
     """Return r, h and t of a pair as they are when its own weight w is zero."""
-    left = np.maximum(1.0 - w * h, TINY)
-    return r / np.maximum(1.0 - w * r, TINY), h / left, t / left**2
+    left = np.maximum(1.0 - w * h, compiled.TINY)
+    return r / np.maximum(1.0 - w * r, compiled.TINY), h / left, t / left**2
 
 
 @dataclass
@@ -247,8 +255,8 @@ def conditional(
     """
     r, h, t = without_own(w, r, h, t)
     width = high - low
-    value, d = log_density(low[:, None] + width[:, None] * _FINE, r, h, t, counts, slab)
-    value += _LOG_SLOPE
+    value, d = log_density(low[:, None] + width[:, None] * FINE, r, h, t, counts, slab)
+    value += LOG_SLOPE
     top = value.max(axis=1)
     mass = np.exp(value - top[:, None])
     total = mass.cumsum(axis=1)
@@ -260,3 +268,87 @@ def conditional(
     inside = 1.0 - (total[chains, cell] - aim) / mass[chains, cell]
     drawn = np.expm1(low + ((cell + inside) / CELLS) ** 2 * width) / r
     return factor, (mass * d).sum(axis=1) / whole, drawn
+
+
+@dataclass
+class Odds:
+    """Log odds of edges before the data.
+
+    Attributes
+    ----------
+    fixed : array (chains, pairs)
+        Log odds, given everything else. Not used with ``beta``.
+    beta : array (2,), or empty
+        Parameters of the density's distribution, where the density is integrated out.
+    """
+
+    fixed: Array
+    beta: Array
+
+    def of(self, e: int, others: Array) -> Array:
+        """Return the log odds (chains,) of a pair, given the number of other edges."""
+        if not len(self.beta):
+            return np.asarray(self.fixed[:, e])
+        a, b = self.beta
+        return np.log((a + others) / (b + self.fixed.shape[1] - 1.0 - others))
+
+
+def draw_pairs(
+    sweep: EdgeSweep, weights: Array, ends: tuple[Indices, Indices], order: Indices, random: Array,
+    slab: Slab, odds: Odds, inclusion: Array, means: Array, fast: bool | None = None,
+) -> None:  # fmt: skip
+    """Draw the weights of all pairs, one after the other, in place.
+
+    Parameters
+    ----------
+    sweep : EdgeSweep
+        The matrices; kept up to date.
+    weights, inclusion, means : array (chains, pairs)
+        Present weights, and where their probability and mean go.
+    ends, order : arrays of int (pairs,)
+        Ends of the pairs, and the order of the sweep.
+    random : array (pairs, 2, chains)
+        Random numbers from (0, 1).
+    slab : Slab
+        ``total`` (chains,) includes all weights; ``power`` and ``factor`` (pairs,) are by number
+        of other edges.
+    odds : Odds
+        Of the edges.
+    fast : bool, optional
+        Whether the loop of :mod:`kgl.bayesian.compiled` runs; by default where it is compiled.
+    """
+    rows, cols = ends
+    counts = sweep.counts
+    count, total = (weights > 0).sum(axis=1), slab.total.copy()
+    # of all pairs at once, each without its own weight
+    others = count[:, None] - (weights > 0)
+    alone = Slab(slab.shape, total[:, None] - weights, slab.power[others], slab.factor[others])
+    low, high = windows(weights, *sweep.all_pairs(rows, cols), counts, alone)
+    fast = compiled.available() if fast is None else fast
+    if fast:
+        stack = np.ascontiguousarray(sweep.stack.swapaxes(0, 1))
+        compiled.sweep_pairs(
+            stack, counts, sweep.noise.T.copy(), weights, rows, cols, order, random, low, high,
+            slab.shape, total, slab.power, slab.factor, odds.fixed, odds.beta, inclusion, means,
+            FINE, LOG_SLOPE,
+        )  # fmt: skip
+        sweep.stack = stack.swapaxes(0, 1)
+        return
+    for e in order:
+        own = weights[:, e].copy()
+        count -= own > 0
+        other = Slab(slab.shape, total - own, slab.power[count], slab.factor[count])
+        columns, r, h, t = sweep.columns(rows[e], cols[e])
+        factor, mean, drawn = conditional(
+            own, r, h, t, counts, other, low[:, e], high[:, e], random[e, 1]
+        )
+        p = expit(odds.of(e, count) + factor)
+        inclusion[:, e] = p
+        means[:, e] = p * mean
+        new = np.where(random[e, 0] < p, drawn, 0.0)
+        change = new - own
+        count += new > 0
+        if change.any():
+            sweep.change(change, columns, r, h, t)
+            weights[:, e] = new
+            total += change

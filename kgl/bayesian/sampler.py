@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from kgl._types import Array, Mask
-from kgl.bayesian.edges import EdgeSweep, Slab, conditional, gamma_factor, windows
+from kgl.bayesian.edges import EdgeSweep, Odds, Slab, draw_pairs, gamma_factor
 from kgl.bayesian.priors import MOST_STRENGTH, Prior, log_odds, signal_share
 from kgl.bayesian.signals import Rotated, Rows, draw_rows, draw_whitened, group_moments
 
@@ -197,47 +197,19 @@ class Chains:
 
     def _draw_edges(self, sweep: EdgeSweep) -> None:
         """Draw every weight given the others, signals integrated out."""
-        rows, cols = self.pairs
         chains, pairs = self.weights.shape
-        prior, counts = self.prior, sweep.counts
-        offset, shape = prior.rate_offset(self.noise), prior.slab_shape
-        weights = self.weights
-        count, total = (weights > 0).sum(axis=1), offset + weights.sum(axis=1)
-        # of all pairs at once, each without its own weight
+        prior, shape = self.prior, self.prior.slab_shape
         powers = prior.rate_shape + shape * np.arange(1.0, pairs + 1.0)
-        factors = gamma_factor(powers, shape)
-        others = count[:, None] - (weights > 0)
-        slabs = Slab(shape, total[:, None] - weights, powers[others], factors[others])
-        low, high = windows(weights, *sweep.all_pairs(rows, cols), counts, slabs)
-        random = self.rng.random((pairs, 2, chains))
-        for e in self.rng.permutation(pairs):
-            own = weights[:, e].copy()
-            count -= own > 0
-            slab = Slab(shape, total - own, powers[count], factors[count])
-            columns, r, h, t = sweep.columns(rows[e], cols[e])
-            factor, mean, drawn = conditional(
-                own, r, h, t, counts, slab, low[:, e], high[:, e], random[e, 1]
-            )
-            p = expit(self._odds_of(e, count) + factor)
-            self.inclusion[:, e] = p
-            self.means[:, e] = p * mean
-            new = np.where(random[e, 0] < p, drawn, 0.0)
-            change = new - own
-            count += new > 0
-            if change.any():
-                sweep.change(change, columns, r, h, t)
-                weights[:, e] = new
-                total += change
-
-    def _odds_of(self, e: int, others: Array) -> Array:
-        """Return the log odds of an edge, given the number of other edges.
-
-        Without side information an unknown density is integrated out.
-        """
-        if len(self.forms) or self.prior.density is not None:
-            return np.asarray(self.odds[:, e])
-        a, b = self.prior.density_counts
-        return np.log((a + others) / (b + self.odds.shape[1] - 1.0 - others))
+        total = prior.rate_offset(self.noise) + self.weights.sum(axis=1)
+        # without side information an unknown density is integrated out
+        free = prior.density is None and not len(self.forms)
+        draw_pairs(
+            sweep, self.weights, self.pairs, self.rng.permutation(pairs),
+            self.rng.random((pairs, 2, chains)),
+            Slab(shape, total, powers, gamma_factor(powers, shape)),
+            Odds(self.odds, np.array(prior.density_counts if free else ())),
+            self.inclusion, self.means,
+        )  # fmt: skip
 
     def _draw_rate(self) -> None:
         """Draw the rate of the weights' distribution; nothing else depends on the draw."""

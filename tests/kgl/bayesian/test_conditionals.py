@@ -11,7 +11,16 @@ from scipy.special import expit
 from scipy.stats import gamma, lognorm, multivariate_normal
 
 from kgl._types import Array
-from kgl.bayesian.edges import EdgeSweep, Groups, Slab, conditional, gamma_factor, windows
+from kgl.bayesian.edges import (
+    EdgeSweep,
+    Groups,
+    Odds,
+    Slab,
+    conditional,
+    draw_pairs,
+    gamma_factor,
+    windows,
+)
 from kgl.bayesian.priors import Prior, log_odds
 from kgl.bayesian.signals import Rotated, Rows, draw_rows, draw_whitened, group_moments
 from kgl.kernels import kernel_eigen
@@ -228,3 +237,32 @@ def test_prior_of_scales_has_the_rate_integrated_out() -> None:
         return float(prior.log_scales(noise, kappa, np.array([count]), np.array([2.0 * c]))[0])
 
     assert found(3.0) - found(1.0) == pytest.approx(dense(3.0) - dense(1.0), rel=1e-6)
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("beta", [(), (6.0, 14.0)])
+def test_compiled_loop_draws_what_the_numpy_loop_draws(
+    groups: int, beta: tuple[float, ...]
+) -> None:
+    # without Numba the same function runs uncompiled
+    rng = np.random.default_rng(groups)
+    chains = [make(groups, seed) for seed in range(3)]
+    spectra = [np.linalg.eigh(case.theta(case.w)) for case in chains]
+    moments = np.stack([np.stack([Y.T @ Y for Y in case.data]) for case in chains])
+    data = Groups(np.full(groups, float(N)), np.stack([case.noise for case in chains]), moments)
+    powers = 1.5 + 2.0 * np.arange(1.0, PAIRS + 1.0)
+    odds = Odds(rng.normal(size=(3, PAIRS)), np.array(beta))
+    order, random = rng.permutation(PAIRS), rng.random((PAIRS, 2, 3))
+    found = []
+    for fast in (False, True):
+        weights = np.stack([case.w for case in chains])
+        slab = Slab(2.0, 0.75 + weights.sum(axis=1), powers, gamma_factor(powers, 2.0))
+        sweep = EdgeSweep(
+            np.stack([values for values, _ in spectra]), np.stack([U for _, U in spectra]), data
+        )
+        p, means = np.empty_like(weights), np.empty_like(weights)
+        draw_pairs(sweep, weights, (ROWS, COLS), order, random, slab, odds, p, means, fast=fast)
+        assert (weights != np.stack([case.w for case in chains])).any()
+        found.append((weights, p, means, sweep.stack))
+    for slow, quick in zip(*found, strict=True):
+        np.testing.assert_allclose(quick, slow, rtol=1e-8, atol=1e-10)
