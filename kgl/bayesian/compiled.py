@@ -1,7 +1,8 @@
 """The sweep over pairs of :mod:`kgl.bayesian.edges`, compiled with Numba where it is installed.
 
-It does what the NumPy code does, from the same random numbers, chain by chain: which of the two
-runs is a matter of time alone. Without Numba the functions run uncompiled, for tests.
+It does what the NumPy code does, from the same random numbers, chain by chain, up to rounding. Over
+many sweeps chains amplify rounding, so a whole fit differs by its Monte Carlo error. Without Numba
+the functions run uncompiled, for tests.
 """
 
 from __future__ import annotations
@@ -38,8 +39,20 @@ else:
 
 @compiled
 def _quadratic(matrix: Any, i: Any, j: Any) -> Any:
-    """Return b' A b for the difference vector b of a pair."""
-    return matrix[i, i] + matrix[j, j] - 2.0 * matrix[i, j]
+    """Return b' A b for the difference vector b of a pair i < j."""
+    return matrix[i, i] + matrix[j, j] - 2.0 * matrix[j, i]
+
+
+@compiled
+def _difference(matrix: Any, i: Any, j: Any, out: Any) -> None:
+    """Write A b into ``out``, for the difference vector b of a pair i < j."""
+    m = len(out)
+    for q in range(i):
+        out[q] = matrix[i, q] - matrix[j, q]
+    for q in range(i, j):
+        out[q] = matrix[q, i] - matrix[j, q]
+    for q in range(j, m):
+        out[q] = matrix[q, i] - matrix[q, j]
 
 
 @compiled
@@ -77,26 +90,29 @@ def _draw(uniform: Any, whole: Any, mass: Any) -> Any:
 
 @compiled
 def _change(matrices: Any, noise: Any, i: Any, j: Any, change: Any, u: Any, s: Any) -> None:
-    """Add to the weight of a pair; ``u`` and ``s`` (m,) are scratch space."""
+    """Add to the weight of a pair; ``u`` and ``s`` (m,) are scratch space.
+
+    Matrices are symmetric: only what is on and below the diagonal is kept up to date.
+    """
     m, groups = len(u), len(noise)
     covariance = matrices[0]
     scale = change / (1.0 + change * _quadratic(covariance, i, j))
-    for q in range(m):
-        u[q] = covariance[i, q] - covariance[j, q]
+    _difference(covariance, i, j, u)
     for a in range(m):
         left = scale * u[a]
-        for b in range(m):
+        for b in range(a + 1):
             covariance[a, b] -= left * u[b]
     for g in range(groups):
         smooth, moment = matrices[1 + g], matrices[1 + groups + g]
         step = noise[g] * change / (1.0 + change * noise[g] * _quadratic(smooth, i, j))
         half = 0.5 * step * _quadratic(moment, i, j)
+        _difference(smooth, i, j, u)
+        _difference(moment, i, j, s)
         for q in range(m):
-            u[q] = smooth[i, q] - smooth[j, q]
-            s[q] = moment[i, q] - moment[j, q] - half * u[q]
+            s[q] -= half * u[q]
         for a in range(m):
             left, right = step * u[a], step * s[a]
-            for b in range(m):
+            for b in range(a + 1):
                 smooth[a, b] -= left * u[b]
                 moment[a, b] -= left * s[b] + right * u[b]
 
@@ -112,7 +128,7 @@ def sweep_pairs(
     Parameters
     ----------
     stack : array (chains, 1 + 2G, m, m)
-        Covariance, smoothers and smoothed moments; kept up to date.
+        Covariance, smoothers and smoothed moments; on and below the diagonal kept up to date.
     counts, noise : array (G,), array (chains, G)
         Rows and noise variances of the groups.
     weights : array (chains, pairs)

@@ -29,6 +29,8 @@ from kgl.problem import ModelSpec
 
 __all__ = ["BayesianKGL"]
 
+#: Markov chains where their number is not given: half as many from this number of nodes on.
+CHAINS, LARGE = 16, 50
 #: Convergence of edge probabilities is poor if more than one pair in twenty has a larger split
 #: R-hat or fewer effective draws, or if a probability has a larger Monte Carlo error.
 POOR_R_HAT, FEW_DRAWS, POOR_ERROR = 1.2, 50.0, 0.1
@@ -82,8 +84,8 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         What the data are divided by, as for :class:`kgl.KGL`.
     kernel_x, kernel_z : str, kgl.kernels.Kernel or callable
         Kernels of the covariates ``x`` and ``z``. Not used where ``K_x`` or ``K_z`` is given.
-    n_chains : int, default=16
-        Markov chains, which run side by side.
+    n_chains : int, optional
+        Markov chains, which run side by side; 16 if not given, and 8 from 50 nodes on.
     n_warmup, n_draws : int, default=40 and 60
         Sweeps of each chain that are thrown away, and sweeps that are kept.
     progress : bool or callable, optional
@@ -140,7 +142,7 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
     scale: str = "node"
     kernel_x: Any = DEFAULT_KERNEL
     kernel_z: Any = DEFAULT_KERNEL
-    n_chains: int = 16
+    n_chains: int | None = None
     n_warmup: int = 40
     n_draws: int = 60
     progress: Any = None
@@ -201,7 +203,7 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         self._entropy = [int(word) for word in entropy]
         draws = draw_posterior(
             ready.values / self._unit, ready.mask, self._rows, forms, self._prior,
-            chains=self.n_chains, warmup=self.n_warmup, draws=self.n_draws,
+            chains=self._chains(len(ready.names)), warmup=self.n_warmup, draws=self.n_draws,
             seed=self._seed_of("fit"), progress=report,
         )  # fmt: skip
         self._ready, self._draws = ready, draws
@@ -233,14 +235,22 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
             kernel_z, kernels, informed,
         )  # fmt: skip
 
+    def _chains(self, m: int) -> int:
+        """Return the number of chains for m nodes."""
+        if self.n_chains is not None:
+            return int(self.n_chains)
+        return CHAINS if m < LARGE else CHAINS // 2
+
     def _check_counts(self) -> None:
         for name, least in (("n_chains", 2), ("n_warmup", 1), ("n_draws", 4)):
             value = getattr(self, name)
+            if value is None and name == "n_chains":
+                continue
             whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
             if not (whole and value >= least):
                 raise ValueError(
                     f"{name} = {value!r} must be a whole number of at least {least}, such as "
-                    f"{type(self).__dataclass_fields__[name].default}"
+                    f"{type(self).__dataclass_fields__[name].default or CHAINS}"
                 )
 
     def _seed_of(self, purpose: str) -> np.random.SeedSequence:
@@ -330,7 +340,7 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         least = self.convergence_["ess"]["edge_probability"]
         state = "converged" if self.converged_ else "NOT converged"
         lines.append(
-            f"{self.n_chains} chains, {self.n_draws} draws each: {state}; of edge probabilities "
+            f"{len(self._draws.weights)} chains, {self.n_draws} draws each: {state}; of edge probabilities "
             f"R-hat {worst:.2f}, effective sample size {least:.0f}, largest error "
             f"{self.edge_error_.max():.2f}"
         )

@@ -63,8 +63,8 @@ class Prior:
     rate_shape: float = 1.5
     density: float | None = None
     density_counts: tuple[float, float] = (6.0, 14.0)
-    strength_scale: float = 0.5
-    strength_probability: float = 0.5
+    strength_scale: float = 0.25
+    strength_probability: float = 0.35
 
     def rate_offset(self, noise: Array) -> Array:
         """Return the rate of the Gamma distribution of tau, given the noise variance."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -98,7 +98,7 @@ class Chains:
 
     def sweep(self) -> None:
         """Update every parameter once."""
-        values, vectors = self._spectrum()
+        values, vectors = spectrum(self.weights, self.m)
         if self.mask is not None and self.rows.vectors is None:
             self._draw_missing(draw_rows(
                 self.Y, self.mask, values + self.kappa[:, None], vectors, self.noise, self.rng
@@ -118,17 +118,7 @@ class Chains:
         groups = group_moments(self.rows, rotated, G, self.noise, self.rng)
         self._draw_edges(EdgeSweep(precision, vectors, groups))
         self._draw_rate()
-        self._draw_density()
-
-    def _spectrum(self) -> tuple[Array, Array]:
-        """Return eigenvalues and eigenvectors of the Laplacians."""
-        rows, cols = self.pairs
-        L = np.zeros((len(self.weights), self.m, self.m))
-        L[:, rows, cols] = L[:, cols, rows] = -self.weights
-        diagonal = np.arange(self.m)
-        L[:, diagonal, diagonal] = -L.sum(axis=2)
-        values, vectors = np.linalg.eigh(L)
-        return np.maximum(values, 0.0), vectors
+        self._draw_density(rotated)
 
     def _unwhitened(self, G: Array) -> Array:
         """Return signals of whitened ones."""
@@ -218,62 +208,112 @@ class Chains:
         total = prior.rate_offset(self.noise) + self.weights.sum(axis=1)
         self.rate = self.rng.gamma(shape) / total
 
-    def _draw_density(self) -> None:
-        """Draw the density and the strengths of side information."""
-        on = self.weights > 0
-        a, b = self.prior.density_counts
-        free = self.prior.density is None
-        if not len(self.forms):
-            if free:
-                count = on.sum(axis=1)
-                self.density = self.rng.beta(a + count, b + on.shape[1] - count)
-                self.odds = log_odds(self.density, self.strengths, self.forms)
+    def _draw_density(self, rotated: Array) -> None:
+        """Draw the density and the strengths of side information.
+
+        Twice: given the edges, and given random numbers that decide which pairs are edges (the
+        ancillary parametrization of Yu and Meng, 2011). Where data hardly tell edges from other
+        pairs, edges follow the density and the strengths that they should inform, and only steps of
+        the second kind get far; where they do, only those of the first.
+        """
+        on, free = self.weights > 0, self.prior.density is None
+        forms = range(len(self.forms))
+        if free and not forms:
+            a, b = self.prior.density_counts
+            count = on.sum(axis=1)
+            self.density = self.rng.beta(a + count, b + on.shape[1] - count)
+            self.odds = log_odds(self.density, self.strengths, self.forms)
+
+        def given_edges(odds: Array, _: Array) -> Array:
+            return np.where(on, odds, 0.0).sum(axis=1) - np.logaddexp(0.0, odds).sum(axis=1)
+
+        if forms:
+            steps = [(kind, k) for k in forms for kind in ("walk", "switch", "swap")]
+            self._move_odds("edges", given_edges, (*2 * free * [("density", 0)], *steps, *steps))
+        if not (forms or free):
             return
+        p, level = expit(self.odds), self.rng.random(on.shape)
+        level = np.where(on, level * p, p + level * (1.0 - p))
+        spare = self.rng.gamma(self.prior.slab_shape, size=on.shape)
+        possible = np.where(on, self.weights * self.rate[:, None], spare)
 
-        def log_posterior(density: Array, strengths: Array) -> tuple[Array, Array]:
+        def graph_of(odds: Array, rate: Array) -> Array:
+            return np.where(level < expit(odds), possible, 0.0) / rate[:, None]
+
+        def given_levels(odds: Array, rate: Array) -> Array:
+            values, vectors = spectrum(graph_of(odds, rate), self.m)
+            data = Rotated.of(self.rows, self.full, rotated, vectors)
+            return data.log_evidence(values + self.kappa[:, None], self.noise)
+
+        # these take an eigendecomposition each: one form of side information in a sweep
+        chosen = [int(self.rng.integers(len(forms)))] if forms else []
+        steps = [(kind, k) for k in chosen for kind in ("walk", "switch", "swap")]
+        self._move_odds("levels", given_levels, (*free * [("dilution", 0)], *steps))
+        self.weights = graph_of(self.odds, self.rate)
+
+    def _move_odds(
+        self,
+        given: str,
+        log_likelihood: Callable[[Array, Array], Array],
+        moves: Iterable[tuple[str, int]],
+    ) -> None:
+        """Propose densities and strengths, whose likelihood depends on log odds and rate alone."""
+        now = log_likelihood(self.odds, self.rate)
+        for kind, k in moves:
+            name = f"{kind} {k} given {given}"
+            density, strengths, rate, extra = self._proposed(kind, k, name)
             odds = log_odds(density, strengths, self.forms)
-            value = np.where(on, odds, 0.0).sum(axis=1) - np.logaddexp(0.0, odds).sum(axis=1)
-            # the walk is over the logit of the density: one more power of each factor
-            value = value + a * np.log(density) + b * np.log1p(-density)
-            return value, odds
-
-        now, odds = log_posterior(self.density, self.strengths)
-        rng, steps = self.rng, self.steps
-        for _ in range(2 if free else 0):
-            logit = np.log(self.density / (1.0 - self.density)) + steps.move("density", rng)
-            density = expit(logit)
-            after, new = log_posterior(density, self.strengths)
-            taken = steps.accept("density", after - now, rng)
+            after = log_likelihood(odds, rate)
+            if kind in ("switch", "swap"):
+                taken = np.log(self.rng.random(len(now))) < after - now + extra
+            else:
+                taken = self.steps.accept(name, after - now + extra, self.rng)
             self.density = np.where(taken, density, self.density)
-            now, odds = np.where(taken, after, now), np.where(taken[:, None], new, odds)
-        for k in range(len(self.forms)):
-            for kind in ("walk", "switch", "walk"):
-                now, odds = self._move_strength(k, kind, log_posterior, now, odds)
-        self.odds = odds
+            self.strengths = np.where(taken[:, None], strengths, self.strengths)
+            self.rate = np.where(taken, rate, self.rate)
+            self.odds = np.where(taken[:, None], odds, self.odds)
+            now = np.where(taken, after, now)
 
-    def _move_strength(
-        self, k: int, kind: str,
-        log_posterior: Callable[[Array, Array], tuple[Array, Array]], now: Array, odds: Array,
-    ) -> tuple[Array, Array]:  # fmt: skip
-        """Change a strength that is not zero, or switch one on (from its prior) or off."""
-        rng, prior = self.rng, self.prior
-        old = self.strengths[:, k]
-        new = self.strengths.copy()
+    def _proposed(self, kind: str, k: int, name: str) -> tuple[Array, Array, Array, Array]:
+        """Return a density, strengths and a rate, and the log ratio of prior and proposal."""
+        rng, prior, density, rate = self.rng, self.prior, self.density, self.rate
+        if kind in ("density", "dilution"):
+            a, b = prior.density_counts
+            new = expit(np.log(density / (1.0 - density)) + self.steps.move(name, rng))
+            new = np.clip(new, 1e-9, 1.0 - 1e-9)
+            # the walk is over the logit: one more power of each factor
+            extra = a * np.log(new / density) + b * (np.log1p(-new) - np.log1p(-density))
+            if kind == "dilution":
+                # more edges of less weight: degrees stay what they are
+                more = new / density
+                extra += prior.rate_shape * np.log(more)
+                extra -= prior.rate_offset(self.noise) * rate * (more - 1.0)
+                rate = rate * more
+            return new, self.strengths, rate, extra
+        old, strengths = self.strengths[:, k], self.strengths.copy()
         if kind == "walk":
-            step = self.steps.move(f"strength {k}", rng)
+            step = self.steps.move(name, rng)
+            strengths[:, k] = np.minimum(old * np.exp(step), 2.0 * MOST_STRENGTH)
             # the step is the Jacobian of the logarithm
-            new[:, k] = np.minimum(old * np.exp(step), 2.0 * MOST_STRENGTH)
-            extra = prior.log_strength(new[:, k]) - prior.log_strength(old) + step
-        else:
-            # what is switched on comes from the prior, whose density drops out
-            new[:, k] = np.where(old > 0, 0.0, prior.draw_slab_strengths(rng, old.shape))
-            odd = np.log(prior.strength_probability / (1.0 - prior.strength_probability))
-            extra = np.where(old > 0, -odd, odd)
-        after, fresh = log_posterior(self.density, new)
-        ratio = after - now + extra
-        if kind == "walk":
-            taken = self.steps.accept(f"strength {k}", ratio, rng) & (old > 0)
-        else:
-            taken = np.log(rng.random(len(old))) < ratio
-        self.strengths = np.where(taken[:, None], new, self.strengths)
-        return np.where(taken, after, now), np.where(taken[:, None], fresh, odds)
+            extra = prior.log_strength(strengths[:, k]) - prior.log_strength(old) + step
+            return density, strengths, rate, np.where(old > 0, extra, -np.inf)
+        if kind == "swap":
+            # the next form in the place of this one: their priors are the same
+            other = (k + 1) % strengths.shape[1]
+            strengths[:, [k, other]] = strengths[:, [other, k]]
+            return density, strengths, rate, np.zeros(len(old))
+        # what is switched on comes from the prior, whose density drops out
+        strengths[:, k] = np.where(old > 0, 0.0, prior.draw_slab_strengths(rng, old.shape))
+        odd = np.log(prior.strength_probability / (1.0 - prior.strength_probability))
+        return density, strengths, rate, np.where(old > 0, -odd, odd)
+
+
+def spectrum(weights: Array, m: int) -> tuple[Array, Array]:
+    """Return eigenvalues and eigenvectors of the Laplacians of weights (chains, pairs)."""
+    rows, cols = np.triu_indices(m, 1)
+    L = np.zeros((len(weights), m, m))
+    L[:, rows, cols] = L[:, cols, rows] = -weights
+    diagonal = np.arange(m)
+    L[:, diagonal, diagonal] = -L.sum(axis=2)
+    values, vectors = np.linalg.eigh(L)
+    return np.maximum(values, 0.0), vectors
