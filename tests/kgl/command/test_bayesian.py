@@ -78,10 +78,8 @@ def test_all_files_have_the_same_probabilities(data) -> None:
 
 def test_the_command_does_what_the_library_does(data) -> None:
     run("--edges", "e.csv", "--imputed", "i.csv", "--imputed-std", "s.csv", "--seed", "4")
-    Y, hours = (
-        np.array([[float(c or "nan") for c in r] for r in rows_of(Path("data.csv"))[1:]]).T[1:].T,
-        np.arange(40.0),
-    )
+    cells = [[float(cell or "nan") for cell in row[1:]] for row in rows_of(Path("data.csv"))[1:]]
+    Y, hours = np.array(cells), np.arange(40.0)
     with pytest.warns(UserWarning, match="not converged"):
         model = kgl.BayesianKGL(n_draws=10, random_state=4).fit(Y, z=hours)
     filled, std = model.impute(Y, return_std=True)
