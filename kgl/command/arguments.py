@@ -127,7 +127,7 @@ def _add_inputs(learn: argparse.ArgumentParser) -> None:
         help="graph of logarithms: auto, yes or no (auto)",
     )
     add("--unsigned", action="store_true", help="link no nodes that move opposite to each other")
-    add("--seed", type=_seed, default=0, help="seed of the layout, the withheld values and draws (0)")
+    add("--seed", type=_seed, default=0, help="seed of layout, withheld values and draws (0)")
 
 
 def _add_outputs(learn: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgl.bayesian import BayesianKGL
     from kgl.command.arguments import Arguments
 
-__all__ = ["LIKELY", "LIGHT", "Learned", "Probabilities", "Task", "learn", "make_task"]
+__all__ = ["LIGHT", "LIKELY", "Learned", "Probabilities", "Task", "learn", "make_task"]
 
 #: Least probability of an edge where none is asked for.
 LIKELY = 0.5
@@ -246,9 +246,7 @@ def _bayesian_notes(model: Any, inputs: Inputs, args: Arguments, caught: Any) ->
 
     from kgl.skewness import log_origins
 
-    notes = [
-        str(one.message) for one in caught if not issubclass(one.category, ConvergenceWarning)
-    ]
+    notes = [str(one.message) for one in caught if not issubclass(one.category, ConvergenceWarning)]
     if not model.converged_:
         notes.append(
             "the chains have not converged: probabilities of edges are off by up to about "

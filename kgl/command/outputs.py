@@ -60,7 +60,8 @@ def check_outputs(args: Arguments) -> dict[str, Path]:
     for option, path in found.items():
         place = path.resolve()
         if place in inputs:
-            raise CommandError(f"{_flag(option)} is a file to read", "choose another", file=str(path))
+            problem = f"{_flag(option)} is a file to read"
+            raise CommandError(problem, "choose another", file=str(path))
         if place in taken:
             both = f"{_flag(taken[place])} and by {_flag(option)}"
             raise CommandError(f"named by {both}", "choose another", file=str(path))

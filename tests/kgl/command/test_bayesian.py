@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -16,6 +17,7 @@ from kgl.command import main
 from kgl.command.withheld import HALF
 
 NAMES = ["Bern", "Chur", "Genf", "Zug", "Thun", "Basel"]
+Capture = pytest.CaptureFixture[str]
 QUICK = ("--model", "bayesian", "--draws", "10")
 
 
@@ -31,7 +33,7 @@ def write(path: Path, Y: np.ndarray) -> None:
 
 
 @pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> kgl.simulate.Dataset:
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Forty hours at six towns, with gaps, in ``data.csv`` of the working directory."""
     monkeypatch.chdir(tmp_path)
     found = kgl.simulate.make_dataset("er", m=6, n=40, dependent=True, missing=0.1, seed=3)
@@ -43,12 +45,12 @@ def run(*words: str) -> None:
     assert main(["learn", "data.csv", "--time", "hour", *QUICK, *words]) == 0
 
 
-def fails(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def fails(capsys: Capture, *words: str) -> str:
     assert main(["learn", "data.csv", *words]) == 2
     return capsys.readouterr().err
 
 
-def test_all_files_have_the_same_probabilities(data) -> None:
+def test_all_files_have_the_same_probabilities(data: Any) -> None:
     run("--edges", "e.csv", "--out", "g.graphml", "--report", "r.html", "--picture", "p.png")
     header, *edges = rows_of(Path("e.csv"))
     names = ["source", "target", "probability", "weight", "weight_low", "weight_high", "sign"]
@@ -76,7 +78,7 @@ def test_all_files_have_the_same_probabilities(data) -> None:
     assert Path("p.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_command_does_what_the_library_does(data) -> None:
+def test_the_command_does_what_the_library_does(data: Any) -> None:
     run("--edges", "e.csv", "--imputed", "i.csv", "--imputed-std", "s.csv", "--seed", "4")
     cells = [[float(cell or "nan") for cell in row[1:]] for row in rows_of(Path("data.csv"))[1:]]
     Y, hours = np.array(cells), np.arange(40.0)
@@ -95,7 +97,7 @@ def test_the_command_does_what_the_library_does(data) -> None:
     assert edges == pytest.approx(sorted(chances[chances >= 0.5], reverse=True))
 
 
-def test_least_probability_and_density(data, capsys) -> None:
+def test_least_probability_and_density(data: Any, capsys: Capture) -> None:
     run("--edges", "all.csv", "--min-probability", "0")
     run("--edges", "few.csv", "--min-probability", "0.9")
     assert len(rows_of(Path("all.csv"))) == 1 + 15
@@ -115,7 +117,7 @@ def test_least_probability_and_density(data, capsys) -> None:
     assert "pass --draws 40 for a longer run" in err
 
 
-def test_options_that_a_model_lacks_are_named(data, capsys) -> None:
+def test_options_that_a_model_lacks_are_named(data: Any, capsys: Capture) -> None:
     assert "--log yes: BayesianKGL takes no logarithms" in fails(capsys, *QUICK, "--log", "yes")
     assert "density = 1 makes every pair" in fails(capsys, *QUICK, "--density", "1")
     assert "pass --model bayesian too" in fails(capsys, "--min-probability", "0.4")
@@ -128,7 +130,7 @@ def test_options_that_a_model_lacks_are_named(data, capsys) -> None:
     assert "named by --imputed and by --imputed-std" in fails(capsys, *files)
 
 
-def test_values_that_grow_by_factors_are_noted(data, capsys) -> None:
+def test_values_that_grow_by_factors_are_noted(data: Any, capsys: Capture) -> None:
     write(Path("data.csv"), np.exp(3.0 * data.Y))
     run("--edges", "e.csv")
     assert "values grow by factors" in capsys.readouterr().err
@@ -136,7 +138,7 @@ def test_values_that_grow_by_factors_are_noted(data, capsys) -> None:
     assert "values grow by factors" not in capsys.readouterr().err
 
 
-def test_signs_are_honoured_where_the_model_has_them(data) -> None:
+def test_signs_are_honoured_where_the_model_has_them(data: Any) -> None:
     Y = data.Y.copy()
     Y[:, 0] *= -1.0
     write(Path("data.csv"), Y)
@@ -147,7 +149,7 @@ def test_signs_are_honoured_where_the_model_has_them(data) -> None:
         assert {row[-1] for row in rows_of(Path("s.csv"))[1:]} == {"1", "-1"}
 
 
-def test_other_models_write_deviations_too(data) -> None:
+def test_other_models_write_deviations_too(data: Any) -> None:
     words = ["learn", "data.csv", "--time", "hour", "--imputed-std", "s.csv", "--report", "r.html"]
     assert main(words) == 0
     written = np.array([[float(cell) for cell in row[1:]] for row in rows_of(Path("s.csv"))[1:]])
