@@ -62,9 +62,12 @@ class GraphExport:
             Attributes of the nodes, such as positions: one row per node, matched by index as
             covariates are. Files of the graph (GraphML, GEXF) then have them.
         """
+        return self._networkx(self._clean_weights(), attributes)
+
+    def _networkx(self, weights: Array, attributes: Any, **more: Array) -> nx.Graph:
+        """Return the graph of some weights; ``more`` are further attributes (m, m) of edges."""
         import networkx as nx
 
-        weights = self._clean_weights()
         graph = nx.Graph()
         graph.add_nodes_from(self.node_names_)
         if attributes is not None:
@@ -80,8 +83,9 @@ class GraphExport:
                 nx.set_node_attributes(graph, dict(pairs), str(name))
         for i, j in zip(*np.nonzero(np.triu(weights, 1)), strict=True):
             sign = {"sign": int(self.signs_[i, j])} if self.signed else {}
+            others = {name: float(matrix[i, j]) for name, matrix in more.items()}
             ends = self.node_names_[i], self.node_names_[j]
-            graph.add_edge(*ends, weight=float(weights[i, j]), **sign)
+            graph.add_edge(*ends, weight=float(weights[i, j]), **sign, **others)
         return graph
 
     def to_sparse(self) -> csr_array:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kgl._types import Array
 from kgl._validation import as_floats
 from kgl.base import GraphLearner
+from kgl.bayesian import BayesianKGL
 from kgl.folds import hold_out
 from kgl.models import DEFAULT_DENSITY, KGL
 
@@ -41,17 +42,18 @@ class KGLImputer(TransformerMixin, BaseEstimator):
     """Fill missing entries by a learned graph: a transformer around a graph learner.
 
     Rows that the imputer was fitted to get the fitted signals. Other rows are filled one by one,
-    given the learned graph: each is a new, independent observation on the same nodes.
+    given the learned graph: each is a new, independent observation on the same nodes. With
+    :class:`kgl.BayesianKGL` they are averages over graphs.
 
     Parameters
     ----------
-    estimator : GraphLearner, optional
+    estimator : GraphLearner or BayesianKGL, optional
         The model, any that fits signals. If not given, :class:`kgl.KGL` with its defaults, but with
         four neighbours per node on average or more.
 
     Attributes
     ----------
-    estimator_ : GraphLearner
+    estimator_ : GraphLearner or BayesianKGL
         The fitted model, with the learned graph.
     n_features_in_, feature_names_in_
         As of other transformers.
@@ -66,7 +68,7 @@ class KGLImputer(TransformerMixin, BaseEstimator):
     (1.4, 1.4)
     """
 
-    estimator: GraphLearner | None = None
+    estimator: GraphLearner | BayesianKGL | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -88,7 +90,7 @@ class KGLImputer(TransformerMixin, BaseEstimator):
         if self.estimator is None:
             shape = np.shape(X)
             density = default_density(shape[1] if len(shape) == 2 else 2)
-            model: GraphLearner = KGL(density=density)
+            model: GraphLearner | BayesianKGL = KGL(density=density)
         else:
             model = clone(self.estimator)
         if not model._spec.fitted:
@@ -131,9 +133,11 @@ class KGLImputer(TransformerMixin, BaseEstimator):
         r"""Return the fitted values of new rows, each by itself, given the graph.
 
         With node covariance :math:`P = (\lambda K_x^{-1} + \rho L)^{-1}` and mask M they are
-        :math:`P M (I + M P M)^{-1} y`.
+        :math:`P M (I + M P M)^{-1} y`; :mod:`kgl.bayesian.rows` has its counterpart.
         """
         model = self.estimator_
+        if isinstance(model, BayesianKGL):
+            return model._fill_rows(values)
         lam, rho = model._point
         kernel = model._ready.data.K_x
         # (lam K^-1 + rho L)^-1 = R (lam I + rho R L R)^-1 R with R the root of K, singular or not

@@ -18,6 +18,8 @@ __all__ = ["plot_graph"]
 
 #: Up to so many nodes all are named; in larger graphs the ones with the largest degree.
 ALL_LABELS, FEW_LABELS = 40, 25
+#: Colours of edges between nodes that move together, and opposite to each other.
+TOGETHER, OPPOSITE = (0.25, 0.25, 0.25), (0.84, 0.37, 0.0)
 
 
 def plot_graph(
@@ -25,6 +27,7 @@ def plot_graph(
     *,
     names: Sequence[Any] | None = None,
     signs: Array | None = None,
+    probabilities: Array | None = None,
     positions: Any = None,
     values: Array | None = None,
     values_label: str | None = None,
@@ -35,6 +38,8 @@ def plot_graph(
 ) -> Axes:
     """Draw a weighted graph: the heavier an edge, the thicker and darker its line.
 
+    With probabilities, the more probable it is, with a legend.
+
     Parameters
     ----------
     W : array (m, m)
@@ -43,6 +48,8 @@ def plot_graph(
         Node names.
     signs : array (m, m), optional
         -1 for edges between nodes that move opposite to each other: these are orange and dashed.
+    probabilities : array (m, m), optional
+        Probabilities of the edges, which then set thickness and darkness instead of the weights.
     positions : array (m, 2), DataFrame or dict, optional
         Where to draw the nodes, across and up; laid out by the weights if not given. A DataFrame
         of two columns is matched by its index, a dict has a pair for each node name.
@@ -74,26 +81,23 @@ def plot_graph(
         _, ax = plt.subplots(figsize=(5, 4.5), layout="constrained")
     rows, cols = np.nonzero(np.triu(W, 1))
     weights = W[rows, cols]
-    strength = weights / weights.max() if len(weights) else weights
+    if probabilities is None:
+        strength = weights / weights.max() if len(weights) else weights
+    else:
+        strength = _contrast(np.asarray(probabilities, dtype=float)[rows, cols])
     order = np.argsort(strength)
     segments = np.stack([positions[rows], positions[cols]], axis=1)[order]
     negative = np.zeros(len(rows), bool) if signs is None else signs[rows, cols][order] < 0
-    for which, (red, green, blue), style in (
-        (~negative, (0.25, 0.25, 0.25), "solid"),
-        (negative, (0.84, 0.37, 0.0), "dashed"),
-    ):
+    for which, colour, style in ((~negative, TOGETHER, "solid"), (negative, OPPOSITE, "dashed")):
         drawn = LineCollection(
             list(segments[which]),
-            linewidths=0.4 + 3.2 * strength[order][which],
-            colors=[(red, green, blue, 0.15 + 0.7 * s) for s in strength[order][which]],
+            **_look(strength[order][which], colour),
             linestyles=style,
             zorder=1,
         )
         if which.any() or style == "solid":
             ax.add_collection(drawn)
-    if negative.any():
-        ax.plot([], [], color=(0.84, 0.37, 0.0), ls="dashed", label="negative: move opposite")
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False, fontsize=7)
+    _explain(ax, None if probabilities is None else probabilities[rows, cols], bool(negative.any()))
     colours: dict[str, Any] = (
         {"c": values, "cmap": "cividis"} if values is not None else {"c": "#0072B2"}
     )
@@ -121,6 +125,38 @@ def plot_graph(
     if title is not None:
         ax.set_title(title)
     return ax
+
+
+def _contrast(probabilities: Array) -> Array:
+    """Return strengths in [0, 1], the cube, so that one half looks much weaker than one."""
+    return np.asarray(np.clip(probabilities, 0.0, 1.0) ** 3)
+
+
+def _look(strength: Array, colour: tuple[float, float, float]) -> dict[str, Any]:
+    """Return widths and colours of lines by their strength in [0, 1]."""
+    return {
+        "linewidths": 0.4 + 3.2 * strength,
+        "colors": [(*colour, 0.15 + 0.7 * value) for value in strength],
+    }
+
+
+def _explain(ax: Axes, probabilities: Array | None, negative: bool) -> None:
+    """Add a legend of the lines: some probabilities, and the dashes of negative edges."""
+    handles = []
+    if probabilities is not None and len(probabilities):
+        # graphs of likely edges start at one half
+        levels = (0.5, 0.75, 1.0) if probabilities.min() >= 0.4 else (0.1, 0.5, 0.75, 1.0)
+        for level in levels:
+            look = _look(_contrast(np.array([level])), TOGETHER)
+            line = {"lw": look["linewidths"][0], "color": look["colors"][0]}
+            handles += ax.plot([], [], label=f"probability {level:g}", **line)
+    if negative:
+        handles += ax.plot([], [], color=OPPOSITE, ls="dashed", label="negative: move opposite")
+    if handles:
+        ax.legend(
+            handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False,
+            fontsize=7, ncols=len(handles),
+        )  # fmt: skip
 
 
 def _placed(positions: Any, names: list[Any]) -> Array:

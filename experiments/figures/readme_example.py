@@ -1,4 +1,4 @@
-"""The README's example: from gappy station records to a graph and its picture.
+"""The README's example: from gappy station records to probabilities of edges and their picture.
 
 ``python -m experiments.figures.readme_example stations.png`` draws it alone.
 """
@@ -17,9 +17,9 @@ from experiments.figures import style
 
 
 def draw(output: str, report: Callable[[str], None] = print) -> None:
-    """Fit KGL to simulated stations, report the error of the filled records and draw the graph."""
+    """Fit the Bayesian model to simulated stations, report on filled records, draw the graph."""
     data = kgl.datasets.make_stations()
-    model = kgl.KGL(density=0.15).fit(data.Y, x=data.x, z=data.z)
+    model = kgl.BayesianKGL().fit(data.Y, x=data.x, z=data.z)
     hidden = data.Y.isna().to_numpy()
     error = float(np.sqrt(np.mean((model.signals_ - data.signals)[hidden] ** 2)))
     report(f"{int(hidden.sum())} missing records filled in, root mean squared error {error:.2f} C")
@@ -30,7 +30,7 @@ def draw(output: str, report: Callable[[str], None] = print) -> None:
     positions = data.x[["east", "north"]].to_numpy()
     altitude = data.x["altitude"].to_numpy()
     model.plot(ax, positions=positions, values=altitude, values_label="altitude (km)")
-    ax.set_title("Learned graph of 24 simulated stations")
+    ax.set_title("Edges of 24 simulated stations, by probability")
     fig.savefig(output, metadata={"Software": None})
     report(f"wrote {output}")
 

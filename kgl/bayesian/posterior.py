@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kgl._optional import import_optional
 from kgl._types import Array
 from kgl.bayesian.draws import Draws
+from kgl.bayesian.graphs import LikelyGraph, check_levels
 from kgl.bayesian.predictive import new_nodes, new_observations
 from kgl.bayesian.priors import Prior, log_odds
+from kgl.bayesian.rows import fill_rows
 from kgl.laplacian import adjacency_from_edges
 from kgl.prediction import FittedTables
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from kgl.bayesian.evidence import Evidence
     from kgl.bayesian.signals import Rows
 
 __all__ = ["Posterior"]
 
 
-class Posterior(FittedTables):
+class Posterior(LikelyGraph, FittedTables):
     """Mixin with the outputs of :class:`kgl.BayesianKGL`."""
 
     #: Edges link nodes that move together: flip the sign of columns that move opposite to others.
@@ -43,26 +42,6 @@ class Posterior(FittedTables):
         _evidence: Evidence | None
 
         def _seed_of(self, purpose: str) -> np.random.SeedSequence: ...
-
-    def weight_quantiles(self, q: Any) -> Array:
-        """Return posterior quantiles of the weights.
-
-        Parameters
-        ----------
-        q : float or array of floats
-            Probabilities, such as ``[0.05, 0.95]`` for 90 % intervals.
-
-        Returns
-        -------
-        array (m, m), or (len(q), m, m)
-            Zero where a pair is no edge with that probability or more.
-        """
-        check_is_fitted(self, "edge_probability_")
-        levels = _check_levels(q)
-        weights = self._draws.weights
-        found = np.quantile(weights.reshape(-1, weights.shape[-1]), np.atleast_1d(levels), axis=0)
-        matrices = np.stack([adjacency_from_edges(row) for row in found])
-        return matrices[0] if np.ndim(q) == 0 else matrices
 
     def side_strength(self, level: float = 0.9) -> dict[str, float]:
         """Return how strongly side information on nodes tells edges from other pairs.
@@ -87,7 +66,7 @@ class Posterior(FittedTables):
                 "the model was fitted without side information on the nodes; fit with x=... or "
                 "K_x=... to learn whether it matters"
             )
-        tail = 0.5 * (1.0 - float(_check_levels(level)))
+        tail = 0.5 * (1.0 - float(check_levels(level)))
         draws = self._draws.scalars["strength"]
         low, high = np.quantile(draws, [tail, 1.0 - tail])
         matters = (
@@ -99,44 +78,6 @@ class Posterior(FittedTables):
             "high": float(high),
             "probability": float(matters.mean()),
         }
-
-    def to_edges(self, *, min_probability: float = 0.5, all_pairs: bool = False) -> pd.DataFrame:
-        """Return a DataFrame of likely edges, the most probable first.
-
-        Parameters
-        ----------
-        min_probability : float
-            Least probability of a pair that is listed.
-        all_pairs : bool
-            Whether to list all pairs, whatever their probability.
-
-        Returns
-        -------
-        DataFrame
-            Columns ``source``, ``target``, ``probability``, ``weight`` (posterior mean), and
-            ``weight_low`` and ``weight_high``, the ends of a 90 % interval.
-        """
-        check_is_fitted(self, "edge_probability_")
-        if not 0.0 <= min_probability <= 1.0:
-            raise ValueError(
-                f"min_probability = {min_probability!r} must lie in [0, 1]; 0 lists all pairs"
-            )
-        pandas = import_optional("pandas", "frame", "to_edges")
-        rows, cols = np.triu_indices(len(self.weights_), 1)
-        low, high = self.weight_quantiles([0.05, 0.95])
-        frame: pd.DataFrame = pandas.DataFrame(
-            {
-                "source": [self.node_names_[i] for i in rows],
-                "target": [self.node_names_[j] for j in cols],
-                "probability": self.edge_probability_[rows, cols],
-                "weight": self.weights_[rows, cols],
-                "weight_low": low[rows, cols],
-                "weight_high": high[rows, cols],
-            }
-        )
-        if not all_pairs:
-            frame = frame[frame["probability"] >= min_probability]
-        return frame.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
 
     def impute(self, Y: Any, return_std: bool = False) -> Any:
         """Return a copy of the data of the fit with missing entries filled in.
@@ -164,6 +105,14 @@ class Posterior(FittedTables):
         std = self._unit * self._ready.preparation.scale * np.sqrt(variance)
         std = np.zeros_like(std) if mask is None else np.where(mask, 0.0, std)
         return filled, self._labelled(std, None, None)
+
+    def _fill_rows(self, values: Array) -> Array:
+        """Return the signals (k, m) of new rows, each an independent one, NaN where missing."""
+        mask = ~np.isnan(values)
+        ready = self._ready.preparation.for_observations(len(values))
+        y = ready.apply(np.where(mask, values, 0.0), mask) / self._unit
+        filled = fill_rows(self._draws, self._rows, np.where(mask, y, 0.0), mask)
+        return np.asarray(ready.undo(self._unit * filled))
 
     def predict(
         self, z: Any = None, x: Any = None, *, K_z: Any = None, K_x: Any = None,
@@ -280,10 +229,3 @@ class Posterior(FittedTables):
         except ImportError:
             return {"posterior": posterior}
         return arviz.from_dict(posterior=posterior)
-
-
-def _check_levels(q: Any) -> Array:
-    levels = np.asarray(q, dtype=float)
-    if levels.size == 0 or not ((levels >= 0) & (levels <= 1)).all():
-        raise ValueError(f"q = {q!r}: probabilities lie in [0, 1], such as 0.9 or [0.05, 0.95]")
-    return levels

@@ -9,10 +9,12 @@ from typing import NoReturn
 
 from kgl.command.errors import CommandError, shorten
 
-__all__ = ["LOGS", "MODELS", "Arguments", "parse"]
+__all__ = ["BAYESIAN", "LOGS", "MODELS", "Arguments", "parse"]
 
 #: Estimators by the names that the command takes.
-MODELS = ("KGL", "KGLN", "KGLO", "KGLAgnostic", "GL", "GL2Step")
+MODELS = ("KGL", "KGLN", "KGLO", "KGLAgnostic", "GL", "GL2Step", "BayesianKGL")
+#: The one that draws graphs and so has probabilities.
+BAYESIAN = "BayesianKGL"
 #: Whether the graph is one of logarithms, as people say it and as the estimators do.
 LOGS: dict[str, str | bool] = {"auto": "auto", "yes": True, "no": False}
 
@@ -21,6 +23,7 @@ examples:
   kgl learn data.csv
   kgl learn data.csv --nodes nodes.csv --time date --out graph.graphml --report graph.html
   kgl learn data.csv --time date --imputed filled.csv
+  kgl learn data.csv --time date --model bayesian --report graph.html
 """
 
 
@@ -37,6 +40,8 @@ class Arguments:
     color: str | None = None
     model: str = "KGL"
     density: float | None = None
+    min_probability: float | None = None
+    draws: int | None = None
     log: str = "auto"
     unsigned: bool = False
     seed: int = 0
@@ -44,11 +49,17 @@ class Arguments:
     report: str | None = None
     edges: str | None = None
     imputed: str | None = None
+    imputed_std: str | None = None
     picture: str | None = None
     separator: str | None = None
     decimal: str = "."
     force: bool = False
     quiet: bool = False
+
+    @property
+    def bayesian(self) -> bool:
+        """Whether graphs are drawn, so that edges have probabilities."""
+        return self.model == BAYESIAN
 
 
 class _Parser(argparse.ArgumentParser):
@@ -103,13 +114,20 @@ def _add_inputs(learn: argparse.ArgumentParser) -> None:
     add("--model", type=_model, default="KGL", help=f"{', '.join(MODELS)} (KGL)")
     add("--density", type=_density, help="share of the pairs of nodes that are linked (0.3)")
     add(
+        "--min-probability",
+        metavar="SHARE",
+        type=_probability,
+        help="least probability of an edge, by BayesianKGL (0.5)",
+    )
+    add("--draws", metavar="NUMBER", type=_draws, help="draws of each of its chains (60)")
+    add(
         "--log",
         choices=list(LOGS),
         default="auto",
         help="graph of logarithms: auto, yes or no (auto)",
     )
     add("--unsigned", action="store_true", help="link no nodes that move opposite to each other")
-    add("--seed", type=_seed, default=0, help="seed of the layout and of the withheld values (0)")
+    add("--seed", type=_seed, default=0, help="seed of layout, withheld values and draws (0)")
 
 
 def _add_outputs(learn: argparse.ArgumentParser) -> None:
@@ -117,8 +135,9 @@ def _add_outputs(learn: argparse.ArgumentParser) -> None:
     add = group.add_argument
     add("--out", metavar="FILE", help="the graph: .graphml, .gexf, .csv (edges) or .json")
     add("--report", metavar="FILE.html", help="a page with the graph, for any browser")
-    add("--edges", metavar="FILE.csv", help="the edges, heaviest first")
+    add("--edges", metavar="FILE.csv", help="the edges, heaviest or most probable first")
     add("--imputed", metavar="FILE.csv", help="the data with missing values filled in")
+    add("--imputed-std", metavar="FILE.csv", help="standard deviations of the values filled in")
     add("--picture", metavar="FILE.png", help="a picture of the graph (.png, .svg or .pdf)")
     add("--color", metavar="COLUMN", help="column of the table of nodes that colors them")
     add("--force", action="store_true", help="overwrite files that exist")
@@ -148,7 +167,7 @@ def _separator(text: str) -> str:
 
 
 def _model(text: str) -> str:
-    known = {name.lower(): name for name in MODELS}
+    known = {name.lower(): name for name in MODELS} | {"bayesian": BAYESIAN}
     name = known.get(text.lower().replace("-", ""))
     if name is None:
         raise argparse.ArgumentTypeError(f"{shorten(text)} is not one of {', '.join(MODELS)}")
@@ -163,6 +182,24 @@ def _density(text: str) -> float:
     if not 0.0 < value <= 1.0:
         raise argparse.ArgumentTypeError(f"{shorten(text)} is not a share above 0 and at most 1")
     return value
+
+
+def _probability(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0.0 <= value <= 1.0:
+        raise argparse.ArgumentTypeError(f"{shorten(text)} is not a probability from 0 to 1")
+    return value
+
+
+def _draws(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 4 <= int(text) <= 1_000_000):
+        raise argparse.ArgumentTypeError(
+            f"{shorten(text)} is not a whole number of at least 4, such as 240"
+        )
+    return int(text)
 
 
 def _seed(text: str) -> int:

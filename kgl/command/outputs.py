@@ -39,6 +39,7 @@ ENDINGS = {
     "report": (".html", ".htm"),
     "edges": (".csv",),
     "imputed": (".csv", ".tsv"),
+    "imputed_std": (".csv", ".tsv"),
     "picture": (".png", ".svg", ".pdf"),
 }
 #: Names that the formats give a meaning of their own.
@@ -59,22 +60,27 @@ def check_outputs(args: Arguments) -> dict[str, Path]:
     for option, path in found.items():
         place = path.resolve()
         if place in inputs:
-            raise CommandError(f"--{option} is a file to read", "choose another", file=str(path))
+            problem = f"{_flag(option)} is a file to read"
+            raise CommandError(problem, "choose another", file=str(path))
         if place in taken:
-            raise CommandError(
-                f"named by --{taken[place]} and by --{option}", "choose another", file=str(path)
-            )
+            both = f"{_flag(taken[place])} and by {_flag(option)}"
+            raise CommandError(f"named by {both}", "choose another", file=str(path))
         taken[place] = option
     if "picture" in found:
         import_optional("matplotlib", "plot", "--picture")
     return found
 
 
+def _flag(option: str) -> str:
+    """Return an option as it is typed."""
+    return "--" + option.replace("_", "-")
+
+
 def _check_output(option: str, name: str, endings: tuple[str, ...], args: Arguments) -> Path:
     path = Path(name)
     if path.suffix.lower() not in endings:
         raise CommandError(
-            f"--{option} cannot write this kind of file",
+            f"{_flag(option)} cannot write this kind of file",
             f"choose a name that ends in {' or '.join(endings)}",
             file=name,
         )
@@ -122,24 +128,44 @@ def _write_rows(path: Path, rows: list[list[str]], separator: str = ",") -> None
     path.write_bytes(text.getvalue().encode("utf-8"))
 
 
+def edge_numbers(learned: Learned, i: int, j: int) -> dict[str, float]:
+    """Return what is known about an edge, under the names that files have."""
+    found = {"weight": float(learned.weights[i, j])}
+    if learned.sure is not None:
+        found = {
+            "probability": float(learned.sure.values[i, j]),
+            **found,
+            "weight_low": float(learned.sure.low[i, j]),
+            "weight_high": float(learned.sure.high[i, j]),
+        }
+    return found | {"sign": learned.sign(i, j)}
+
+
 def edge_list(inputs: Inputs, learned: Learned) -> Write:
-    """Return a writer of the edges as CSV, heaviest first."""
+    """Return a writer of the edges as CSV, heaviest or most probable first."""
     names = inputs.names
     rows = [
-        [names[i], names[j], format(weight, ".10g"), str(learned.sign(i, j))]
-        for i, j, weight in learned.edges
+        [names[i], names[j], *(format(v, ".10g") for v in edge_numbers(learned, i, j).values())]
+        for i, j, _ in learned.edges
     ]
-    return lambda path: _write_rows(path, [["source", "target", "weight", "sign"], *rows])
+    # of any pair: a graph without edges has a header too
+    header = ["source", "target", *edge_numbers(learned, 0, 1)]
+    return lambda path: _write_rows(path, [header, *rows])
 
 
-def filled_in(inputs: Inputs, learned: Learned, target: Path) -> Write:
-    """Return a writer of the data file with missing values filled in, all else as it was."""
-    assert learned.signals is not None
+def filled_in(inputs: Inputs, learned: Learned, target: Path, *, std: bool = False) -> Write:
+    """Return a writer of the data file with missing values filled in, all else as it was.
+
+    With ``std``, of their standard deviations instead, and 0 where a value was observed.
+    """
+    values = learned.std if std else learned.signals
+    assert values is not None
     table = inputs.table
     rows = [list(row) for row in table.rows]
     column = {name: table.names.index(name) for name in inputs.names}
-    for i, j in np.argwhere(np.isnan(inputs.Y)):
-        number = format(learned.signals[i, j], ".8g").replace(".", table.decimal)
+    cells = np.ones_like(inputs.Y, dtype=bool) if std else np.isnan(inputs.Y)
+    for i, j in np.argwhere(cells):
+        number = format(values[i, j], ".8g").replace(".", table.decimal)
         rows[i][column[inputs.names[j]]] = number
     separator = "\t" if target.suffix.lower() == ".tsv" else table.separator
     if table.separator == "\t" and target.suffix.lower() == ".csv":
@@ -157,9 +183,8 @@ def make_graph(inputs: Inputs, learned: Learned, *, viz: bool = False) -> nx.Gra
         if viz and inputs.positions is not None:
             across, up = inputs.positions.values[k].tolist()
             graph.nodes[name]["viz"] = {"position": {"x": across, "y": up, "z": 0.0}}
-    for i, j, weight in learned.edges:
-        ends = inputs.names[i], inputs.names[j]
-        graph.add_edge(*ends, weight=weight, sign=learned.sign(i, j))
+    for i, j, _ in learned.edges:
+        graph.add_edge(inputs.names[i], inputs.names[j], **edge_numbers(learned, i, j))
     return graph
 
 
@@ -194,8 +219,8 @@ def _node_link(inputs: Inputs, learned: Learned) -> str:
         "graph": {},
         "nodes": [{"id": name, **_node_attributes(inputs, k)} for k, name in enumerate(names)],
         "edges": [
-            {"source": names[i], "target": names[j], "weight": weight, "sign": learned.sign(i, j)}
-            for i, j, weight in learned.edges
+            {"source": names[i], "target": names[j], **edge_numbers(learned, i, j)}
+            for i, j, _ in learned.edges
         ],
     }
     return json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False) + "\n"

@@ -5,7 +5,10 @@
   const { names, places, edges, columns } = data;
   const canvas = $("canvas");
   const pen = canvas.getContext("2d");
-  const heaviest = edges.length ? edges[0][2] : 1;
+  // the strength of an edge is its probability where the model has one, else its weight
+  const strongest = data.probability || !edges.length ? 1 : edges[0][2];
+  // probabilities by their cube, so that one half looks much weaker than one
+  const shade = (strength) => (data.probability ? strength ** 3 : strength / strongest);
   const compare = new Intl.Collator(undefined, { numeric: true }).compare;
   // Names are always written by textContent or fillText: nothing in them is markup.
   const make = (tag, text, kind) => {
@@ -18,13 +21,18 @@
   const digits = (value) => String(Number(value.toPrecision(4)));
 
   const neighbors = names.map(() => []);
-  edges.forEach(([i, j, weight, sign]) => {
-    neighbors[i].push([j, weight, sign]);
-    neighbors[j].push([i, weight, sign]);
+  edges.forEach(([i, j, strength, sign]) => {
+    neighbors[i].push([j, strength, sign]);
+    neighbors[j].push([i, strength, sign]);
   });
-  const signed = (weight, sign) => weight.toFixed(4) + (sign < 0 ? " opposite" : "");
+  const signed = (strength, sign) =>
+    strength.toFixed(data.probability ? 2 : 4) + (sign < 0 ? " opposite" : "");
+  const interval = (edge) => `${edge[4].toFixed(4)} (${edge[5].toFixed(4)} to ${edge[6].toFixed(4)})`;
+  const detail = (edge) => data.probability
+    ? `probability ${signed(edge[2], edge[3])}, weight ${interval(edge)}`
+    : `weight ${signed(edge[2], edge[3])}`;
   $("opposite").hidden = edges.every((edge) => edge[3] > 0);
-  const degrees = neighbors.map((list) => list.reduce((sum, [, weight]) => sum + weight, 0));
+  const degrees = neighbors.map((list) => list.reduce((sum, [, strength]) => sum + strength, 0));
   const byDegree = names.map((_, k) => k).sort((a, b) => degrees[b] - degrees[a]);
 
   let least = 0;
@@ -85,6 +93,16 @@
       Math.min(1.8, Math.max(1, Math.sqrt(view.scale / view.fit)));
   };
 
+  // the strongest of the edges on show that pass a point
+  function edgeAt(x, y) {
+    return edges.slice(0, shown).findIndex(([i, j]) => {
+      const [[a, b], [c, d]] = [at(places[i]), at(places[j])];
+      const long = (c - a) ** 2 + (d - b) ** 2 || 1;
+      const along = Math.min(1, Math.max(0, ((x - a) * (c - a) + (y - b) * (d - b)) / long));
+      return Math.hypot(a + along * (c - a) - x, b + along * (d - b) - y) < 5;
+    });
+  }
+
   function nodeAt(x, y) {
     let best = -1;
     let nearest = Math.max(14, size() + 4) ** 2;
@@ -131,14 +149,14 @@
       ["--edge", "--against", "--accent", "--halo", "--card"].map(tone);
     const faint = focus >= 0 ? 0.35 : 1;
     for (let k = shown - 1; k >= 0; k -= 1) {
-      const [i, j, weight, sign] = edges[k];
-      const share = weight / heaviest;
+      const [i, j, strength, sign] = edges[k];
+      const share = shade(strength);
       const tint = sign < 0 ? against : dark;
       line(i, j, `rgba(${tint}, ${faint * (0.1 + 0.6 * share)})`, 0.5 + 4.5 * share, sign);
     }
     if (focus >= 0) {
-      neighbors[focus].forEach(([j, weight, sign]) => {
-        if (weight >= least) line(focus, j, accent, 1 + 4.5 * (weight / heaviest), sign);
+      neighbors[focus].forEach(([j, strength, sign]) => {
+        if (strength >= least) line(focus, j, accent, 1 + 4.5 * shade(strength), sign);
       });
     }
     pen.setLineDash([]);
@@ -267,10 +285,10 @@
     });
     const linked = neighbors[k].filter((n) => n[1] >= least);
     const items = make("ul");
-    linked.slice(0, 100).forEach(([j, weight, sign]) => {
+    linked.slice(0, 100).forEach(([j, strength, sign]) => {
       const button = make("button");
       button.type = "button";
-      button.append(make("span", cut(names[j], 60)), make("span", signed(weight, sign), "weight"));
+      button.append(make("span", cut(names[j], 60)), make("span", signed(strength, sign), "weight"));
       button.addEventListener("click", () => choose(j, true));
       const item = make("li");
       item.append(button);
@@ -292,15 +310,20 @@
       }
     }
     describe();
+    listFilled();
     draw();
   }
 
   function hover(k, x, y) {
     const tip = $("tip");
-    tip.hidden = k < 0;
+    const edge = k < 0 && x !== undefined ? edgeAt(x, y) : -1;
+    tip.hidden = k < 0 && edge < 0;
     canvas.classList.toggle("node", k >= 0);
-    if (k >= 0) {
-      tip.textContent = cut(names[k], 120);
+    if (!tip.hidden) {
+      const [i, j] = edge < 0 ? [] : edges[edge];
+      tip.textContent = edge < 0
+        ? cut(names[k], 120)
+        : `${cut(names[i], 40)} \u2013 ${cut(names[j], 40)}: ${detail(edges[edge])}`;
       const left = Math.max(4, Math.min(x + 14, view.width - tip.offsetWidth - 4));
       const below = y + 18 + tip.offsetHeight < view.height;
       tip.style.transform = `translate(${left}px, ${below ? y + 14 : y - tip.offsetHeight - 12}px)`;
@@ -322,12 +345,12 @@
   }
 
   // ---- filter and table ------------------------------------------------------------------
-  function filter() {
-    least = (Number($("least").value) / 200) * heaviest;
+  function filter(from) {
+    least = from;
     shown = edges.findIndex((edge) => edge[2] < least);
     if (shown < 0) shown = edges.length;
-    const limit = least > 0 ? `, weight at least ${digits(least)}` : "";
-    const text = `${shown} of ${edges.length} edges shown${limit}.`;
+    const limit = least > 0 ? `, ${data.probability ? "probability" : "weight"} at least ${digits(least)}` : "";
+    const text = `${shown} of ${edges.length} ${data.probability ? "pairs" : "edges"} shown${limit}.`;
     $("shown").textContent = text;
     $("least").setAttribute("aria-valuetext", text);
     describe();
@@ -337,21 +360,42 @@
 
   function list() {
     const sign = order.up ? 1 : -1;
-    const key = order.by === 2
-      ? (a, b) => a[2] - b[2]
+    const number = order.by === 3 ? 4 : 2;
+    const key = order.by >= 2
+      ? (a, b) => a[number] - b[number]
       : (a, b) => compare(names[a[order.by]], names[b[order.by]]);
     const sorted = edges.slice(0, shown).sort((a, b) => sign * key(a, b) || b[2] - a[2]);
     const body = document.querySelector("#edges tbody");
-    body.replaceChildren(...sorted.slice(0, rows).map(([i, j, weight, sign]) => {
+    body.replaceChildren(...sorted.slice(0, rows).map((edge) => {
+      const [i, j, strength, sign] = edge;
       const row = make("tr");
-      const last = make("td", signed(weight, sign), "number");
+      const last = make("td", signed(strength, sign), "number");
       row.append(make("td", names[i]), make("td", names[j]), last);
+      if (data.probability) row.append(make("td", interval(edge), "number"));
       return row;
     }));
     $("more").hidden = shown <= rows;
     document.querySelectorAll("#edges thead th").forEach((head, k) => {
       head.setAttribute("aria-sort", k !== order.by ? "none" : order.up ? "ascending" : "descending");
     });
+  }
+
+  // ---- filled-in values ------------------------------------------------------------------
+  let cells = 200;
+  function listFilled() {
+    if (!data.filled) return;
+    const own = chosen < 0 ? data.filled.cells : data.filled.cells.filter((cell) => cell[0] === chosen);
+    const body = document.querySelector("#filled tbody");
+    body.replaceChildren(...own.slice(0, cells).map(([k, when, value, low, high]) => {
+      const row = make("tr");
+      row.append(make("td", names[k]), make("td", when), make("td", digits(value), "number"));
+      row.append(make("td", `${digits(low)} to ${digits(high)}`, "number"));
+      return row;
+    }));
+    const whose = chosen < 0 ? "" : ` of ${cut(names[chosen], 60)}`;
+    $("which").textContent = own.length === 1 ? `1 value${whose}.` : `${own.length} values${whose}.`;
+    $("more-filled").hidden = own.length <= cells;
+    $("filled").hidden = own.length === 0;
   }
 
   // ---- what the user does ----------------------------------------------------------------
@@ -417,7 +461,7 @@
   $("farther").addEventListener("click", () => zoom(1 / 1.4));
   $("whole").addEventListener("click", showAll);
   $("search").addEventListener("input", search);
-  $("least").addEventListener("input", filter);
+  $("least").addEventListener("input", () => filter((Number($("least").value) / 200) * strongest));
   $("color").addEventListener("change", () => colorBy(Number($("color").value)));
   $("controls").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -427,9 +471,13 @@
     rows += 500;
     list();
   });
+  $("more-filled").addEventListener("click", () => {
+    cells += 500;
+    listFilled();
+  });
   document.querySelectorAll("#edges thead button").forEach((button, k) => {
     button.addEventListener("click", () => {
-      order = { by: k, up: order.by === k ? !order.up : k !== 2 };
+      order = { by: k, up: order.by === k ? !order.up : k < 2 };
       list();
     });
   });
@@ -457,8 +505,11 @@
     if (canvas.classList.contains("near")) move((view.width - before[0]) / 2, (view.height - before[1]) / 2);
     else showAll();
   }).observe(canvas);
+  if (data.filled) $("filled-rows").textContent = data.filled.rows;
+  $("least").value = Math.round((200 * data.least) / strongest);
   colorBy(data.color);
-  filter();
+  filter(data.least);
+  listFilled();
   // for tests: where a node is in the window, and how far the view is zoomed in
   window.graphView = {
     place: (name) => {

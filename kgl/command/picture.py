@@ -39,6 +39,7 @@ def picture_file(inputs: Inputs, learned: Learned, args: Arguments) -> Write:
             learned.weights,
             names=[_label(name) for name in inputs.names],
             signs=learned.signs,
+            probabilities=None if learned.sure is None else learned.sure.values,
             positions=place_nodes(inputs, learned, args.seed),
             values=numbers,
             values_label=None if chosen is None else _label(chosen.name),
@@ -58,12 +59,17 @@ def _label(name: str) -> str:
 
 
 def _color_categories(axes: Any, chosen: Attribute) -> None:
-    """Color the nodes, which are drawn last, by category, with a legend."""
+    """Color the nodes, which are drawn last, by category, with a legend beside that of edges."""
+    of_edges = axes.get_legend()
     shown = categories(chosen.values)
     axes.collections[-1].set_facecolor([category_color(v, shown) for v in chosen.values])
     others = any(value not in shown for value in chosen.values)
     entries = [(_label(one), category_color(one, shown)) for one in shown]
-    for label, color in [*entries, *([("other", OTHER)] if others else [])]:
+    dots = [
         axes.scatter([], [], color=color, label=label)
+        for label, color in [*entries, *([("other", OTHER)] if others else [])]
+    ]
     corner = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-    axes.legend(title=_label(chosen.name), frameon=False, **corner)
+    axes.legend(handles=dots, title=_label(chosen.name), frameon=False, **corner)
+    if of_edges is not None:
+        axes.add_artist(of_edges)

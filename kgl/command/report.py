@@ -11,17 +11,24 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kgl.command.inputs import Attribute, Inputs
 from kgl.command.layout import place_nodes
-from kgl.command.learning import Learned, Task
+from kgl.command.learning import Learned, Task, sorted_pairs
 from kgl.command.palette import CIVIDIS, OKABE_ITO, OTHER, categories
 from kgl.command.summary import facts, file_name, sentence, withheld_as, withheld_note
-from kgl.command.withheld import Score
+from kgl.command.withheld import HALF, Score
 
 if TYPE_CHECKING:
     from kgl.command.arguments import Arguments
 
 __all__ = ["make_page"]
+
+#: Pairs that are less probable are not on the page, whose slider shows all others.
+_LEAST = 0.05
+#: Filled-in values that the page lists, at most.
+_MOST_FILLED = 5000
 
 
 def make_page(
@@ -36,12 +43,17 @@ def make_page(
     style, script = _asset("page.css"), _asset("page.js")
     title = f"Graph of {file_name(args.data)}"
     done = facts(inputs, learned, args, seconds)
+    sure = learned.sure is not None
     parts = {
         # hashes rather than 'unsafe-inline': a name that slipped through could still not run
         "policy": "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
         f"style-src '{_digest(style)}'; script-src '{_digest(script)}'",
         "title": escape(title),
         "sentence": escape(sentence(inputs, learned)),
+        "measure": "probability" if sure else "weight",
+        "head": "Probability" if sure else "Weight",
+        "more": _WEIGHT_COLUMN if sure else "",
+        "filled": escape(_filled_note(inputs, learned)),
         "style": style,
         "script": script,
         "data": _as_json(_content(inputs, learned, args)),
@@ -71,21 +83,91 @@ def _as_json(content: Any) -> str:
 def _content(inputs: Inputs, learned: Learned, args: Arguments) -> dict[str, Any]:
     """Return what the script draws."""
     places = place_nodes(inputs, learned, args.seed)
-    degrees = learned.weights.sum(axis=1)
-    strength = Attribute("degree (sum of weights)", [round(d, 6) for d in degrees.tolist()], True)
+    sure = learned.sure
+    degrees, called = learned.weights.sum(axis=1), "degree (sum of weights)"
+    if sure is not None:
+        degrees, called = sure.values.sum(axis=1), "expected number of neighbors"
+    strength = Attribute(called, [round(d, 6) for d in degrees.tolist()], True)
     return {
         "names": inputs.names,
-        "places": [[float(f"{value:.6g}") for value in pair] for pair in places.tolist()],
+        "places": [[_short(value) for value in pair] for pair in places.tolist()],
         "map": None if inputs.positions is None else list(inputs.positions.names),
-        "edges": [
-            [i, j, float(f"{weight:.6g}"), learned.sign(i, j)] for i, j, weight in learned.edges
-        ],
+        "probability": sure is not None,
+        "least": 0.0 if sure is None else sure.least,
+        "edges": _edges(learned),
+        "filled": _filled(inputs, learned),
         "columns": [_column(one) for one in (*inputs.attributes, strength)],
         "color": _color(inputs, args),
         "sequential": CIVIDIS,
         "categorical": OKABE_ITO,
         "other": OTHER,
     }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def _edges(learned: Learned) -> list[list[float]]:
+    """Return ends, strength and sign of each edge; with probabilities, the weight and its interval.
+
+    With probabilities, less likely pairs are there too: the slider begins at the likely ones.
+    """
+    sure = learned.sure
+    if sure is None:
+        return [[i, j, _short(weight), learned.sign(i, j)] for i, j, weight in learned.edges]
+    shown = np.where(sure.values >= min(_LEAST, sure.least), sure.values, 0.0)
+    return [
+        [
+            i, j, float(sure.values[i, j]), learned.sign(i, j), _short(weight),
+            _short(sure.low[i, j]), _short(sure.high[i, j]),
+        ]
+        for i, j, weight in sorted_pairs(learned.model.weights_, shown)
+    ]  # fmt: skip
+
+
+#: Heading of the column that edges with probabilities have besides.
+_WEIGHT_COLUMN = (
+    '<th scope="col" class="number"><button type="button">Weight (90 % interval)</button></th>'
+)
+
+
+def _filled(inputs: Inputs, learned: Learned) -> dict[str, Any] | None:
+    """Return filled-in values with the ends of their 90 % intervals, column by column."""
+    missing = np.argwhere(np.isnan(inputs.Y).T)[:_MOST_FILLED]
+    if learned.std is None or learned.signals is None or not len(missing):
+        return None
+    table, times = inputs.table, inputs.times
+    if times is None:
+        labels = [f"{table.unit} {line}" for line in table.lines]
+    else:
+        labels = table.column(times.name)
+    cells = []
+    for j, i in missing.tolist():
+        value, half = learned.signals[i, j], HALF * learned.std[i, j]
+        cells.append([j, labels[i], *(_short(v) for v in (value, value - half, value + half))])
+    return {"rows": "Row" if times is None else times.name, "cells": cells}
+
+
+def _filled_note(inputs: Inputs, learned: Learned) -> str:
+    """Return what the table of filled-in values holds."""
+    missing = int(np.isnan(inputs.Y).sum())
+    if not missing:
+        return "No value is missing."
+    if learned.signals is None:
+        return f"{learned.model._spec.name} fills in no values."
+    if learned.std is None:
+        return (
+            "Intervals come with --model bayesian, and with --imputed-std; --imputed writes the "
+            f"{missing} missing values alone."
+        )
+    text = (
+        "Each interval covers its value with a probability of 90 %, by the model. Values of the "
+        "chosen node are listed, or of all nodes."
+    )
+    if missing > _MOST_FILLED:
+        text += f" These are the first {_MOST_FILLED} of {missing}; --imputed writes all of them."
+    return text
 
 
 def _column(one: Attribute) -> dict[str, Any]:
@@ -111,6 +193,7 @@ def _withheld(scores: Sequence[Score], task: Task) -> str:
     name = task.estimator._spec.name
     heads = ["Withheld", "Values", "Mean", "Linear interpolation"]
     heads[2:2] = [name] if task.predicts else []
+    heads += ["In 90 % intervals"] if task.bayesian else []
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
     body = "".join(_withheld_row(score) for score in scores)
     return f'<table class="errors"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
@@ -121,5 +204,6 @@ def _withheld_row(score: Score) -> str:
     shown = [f"{error:.2f}" for error in errors]
     shown = [f"<strong>{one}</strong>" if one == min(shown, key=float) else one for one in shown]
     cells = "".join(f"<td>{one}</td>" for one in shown)
+    cells += "" if score.coverage is None else f"<td>{score.coverage:.0%}</td>"
     pattern = withheld_as(score)
     return f'<tr><th scope="row">{escape(pattern)}</th><td>{score.n_withheld}</td>{cells}</tr>'

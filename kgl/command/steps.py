@@ -20,7 +20,7 @@ from kgl.command.outputs import (
     text_file,
     write_all,
 )
-from kgl.command.summary import heaviest, score_lines, sentence
+from kgl.command.summary import score_lines, sentence, strongest
 from kgl.command.withheld import Score, predict_withheld
 
 __all__ = ["main"]
@@ -71,12 +71,11 @@ def run(args: Arguments) -> None:
     task = make_task(inputs, args)
     n, m = inputs.Y.shape
     _progress(args, f"learning the graph of {m} nodes from {n} rows ...")
-    learned = learn(task, inputs)
+    learned = learn(task, inputs, args)
     scores: list[Score] = []
     if "report" in targets or not targets:
         _progress(args, "predicting withheld values ...")
-        # predictions hardly depend on psi: that of the graph serves
-        scores = predict_withheld(task.with_psi(learned.model.psi_), inputs, args.seed)
+        scores = predict_withheld(task.lighter(learned), inputs, args.seed)
     files: dict[Path, Write] = {}
     for option, path in targets.items():
         if option == "report":
@@ -93,7 +92,7 @@ def run(args: Arguments) -> None:
         lines = [] if targets else score_lines(scores, task.estimator._spec.name)
         print(sentence(inputs, learned), *lines, *(f"wrote {path}" for path in files), sep="\n")
     if not targets:
-        print("\n".join(heaviest(inputs, learned)))
+        print("\n".join(strongest(inputs, learned)))
 
 
 def _progress(args: Arguments, text: str) -> None:
@@ -107,8 +106,8 @@ def _writer(option: str, path: Path, inputs: Inputs, learned: Learned, args: Arg
         return graph_file(inputs, learned, path)
     if option == "edges":
         return edge_list(inputs, learned)
-    if option == "imputed":
-        return filled_in(inputs, learned, path)
+    if option in ("imputed", "imputed_std"):
+        return filled_in(inputs, learned, path, std=option == "imputed_std")
     from kgl.command.picture import picture_file
 
     return picture_file(inputs, learned, args)

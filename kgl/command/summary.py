@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kgl.command.inputs import Inputs
-from kgl.command.learning import Learned, Task
+from kgl.command.learning import LIGHT, Learned, Task
 from kgl.command.withheld import SHARE, Score
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = [
     "facts",
     "file_name",
-    "heaviest",
     "score_lines",
     "sentence",
+    "strongest",
     "withheld_as",
     "withheld_note",
 ]
@@ -37,8 +37,10 @@ def sentence(inputs: Inputs, learned: Learned) -> str:
     n, m = inputs.Y.shape
     pairs = m * (m - 1) // 2
     share = len(learned.edges) / pairs
+    sure = learned.sure
+    likely = "" if sure is None else f" of probability {sure.least:g} or more"
     return (
-        f"{len(learned.edges)} edges among {m} nodes ({share:.0%} of {pairs} pairs), "
+        f"{len(learned.edges)} edges{likely} among {m} nodes ({share:.0%} of {pairs} pairs), "
         f"learned by {learned.model._spec.name} from {n} rows"
         + (f", {_missing(inputs):.1%} of the values missing" if _missing(inputs) else "")
     )
@@ -48,8 +50,8 @@ def _missing(inputs: Inputs) -> float:
     return float(np.isnan(inputs.Y).mean())
 
 
-def heaviest(inputs: Inputs, learned: Learned, count: int = 10) -> list[str]:
-    """Return lines with the heaviest edges."""
+def strongest(inputs: Inputs, learned: Learned, count: int = 10) -> list[str]:
+    """Return lines with the heaviest or most probable edges."""
     shown = learned.edges[:count]
     if not shown:
         return []
@@ -57,11 +59,22 @@ def heaviest(inputs: Inputs, learned: Learned, count: int = 10) -> list[str]:
     left = max(len(names[i]) for i, _, _ in shown)
     right = max(len(names[j]) for _, j, _ in shown)
     lines = [
-        f"{names[i]:<{left}}  {names[j]:<{right}}  {w:.4f}"
+        f"{names[i]:<{left}}  {names[j]:<{right}}  {_strength(learned, i, j)}"
         + ("  opposite" if learned.sign(i, j) < 0 else "")
-        for i, j, w in shown
+        for i, j, _ in shown
     ]
-    return [f"the {len(shown)} heaviest edges (weight):", *(f"  {line}" for line in lines)]
+    what = "heaviest edges (weight)"
+    if learned.sure is not None:
+        what = "most probable edges (probability; weight, 90 % interval)"
+    return [f"the {len(shown)} {what}:", *(f"  {line}" for line in lines)]
+
+
+def _strength(learned: Learned, i: int, j: int) -> str:
+    weight = f"{learned.weights[i, j]:.4f}"
+    sure = learned.sure
+    if sure is None:
+        return weight
+    return f"{sure.values[i, j]:.2f}  {weight} ({sure.low[i, j]:.4f} to {sure.high[i, j]:.4f})"
 
 
 def _cut(name: str, length: int = 32) -> str:
@@ -81,6 +94,7 @@ def score_lines(scores: Sequence[Score], name: str) -> list[str]:
         + "deviations: "
         + (f"{name} {score.model:.2f}, " if score.model is not None else "")
         + f"mean {score.mean:.2f}, linear interpolation {score.interpolation:.2f}"
+        + (f"; 90 % intervals cover {score.coverage:.0%}" if score.coverage is not None else "")
         for score in scores
     ]
 
@@ -123,12 +137,7 @@ def facts(
         ("Kernel over nodes", _kernel(model, "x", inputs.covariates)),
         ("Kernel over rows", _kernel(model, "z", [] if times is None else [times.name])),
         ("Density", _density(learned, args, m)),
-        (
-            "Certificate",
-            f"relative KKT residual {model.kkt_residual_:.1e} (0 is an exact optimum of the graph "
-            f"step); {'converged' if model.converged_ else 'NOT converged'} after "
-            f"{model.n_iter_} iteration{'s' if model.n_iter_ != 1 else ''}",
-        ),
+        *(_drawn(model) if learned.sure is not None else [("Certificate", _certificate(model))]),
         ("Seed", str(args.seed)),
         ("Time taken", f"{seconds:.1f} s"),
         ("Versions", _versions()),
@@ -151,8 +160,44 @@ def _nodes(inputs: Inputs, args: Arguments) -> str:
     return text
 
 
+def _certificate(model: Any) -> str:
+    return (
+        f"relative KKT residual {model.kkt_residual_:.1e} (0 is an exact optimum of the graph "
+        f"step); {'converged' if model.converged_ else 'NOT converged'} after "
+        f"{model.n_iter_} iteration{'s' if model.n_iter_ != 1 else ''}"
+    )
+
+
+def _drawn(model: Any) -> list[tuple[str, str]]:
+    """Return what is known of a fit that draws graphs."""
+    found = []
+    if model._ready.informed["x"]:
+        side = model.side_strength()
+        found.append(
+            (
+                "Do covariates of nodes matter?",
+                f"with probability {side['probability']:.2f}; strength {side['mean']:.2f} (90 %: "
+                f"{side['low']:.2f} to {side['high']:.2f}), the standard deviation over pairs of "
+                "the log odds of an edge before the data",
+            )
+        )
+    r_hat, ess = (model.convergence_[name]["edge_probability"] for name in ("r_hat", "ess"))
+    found.append(
+        (
+            "Convergence",
+            f"{model.n_chains} chains, {model.n_draws} draws each: "
+            f"{'converged' if model.converged_ else 'NOT converged'}; of all but one in twenty "
+            f"probabilities R-hat is at most {r_hat:.2f} (1 is best) and the effective sample size "
+            f"at least {ess:.0f}; largest Monte Carlo error {model.edge_error_.max():.2f}",
+        )
+    )
+    return found
+
+
 def _hyperparameters(learned: Learned) -> str:
     model = learned.model
+    if learned.sure is not None:
+        return ", which draws graphs and signals from their posterior distribution"
     values = {name: getattr(model, name) for name in ("lam", "rho") if hasattr(model, name)}
     values["psi"] = model.psi_
     return "; " + ", ".join(f"{name} = {value:.4g}" for name, value in values.items())
@@ -169,6 +214,9 @@ def _kernel(model: Any, side: str, columns: Sequence[str]) -> str:
 
 
 def _density(learned: Learned, args: Arguments, m: int) -> str:
+    if learned.sure is not None:
+        wanted = "learned too" if args.density is None else f"{args.density:g} was believed"
+        return f"{learned.model.density_:.3f} of all pairs are edges, on average ({wanted})"
     found = len(learned.edges) / (m * (m - 1) / 2)
     wanted = "the default" if args.density is None else f"{args.density:g} was asked for"
     return f"{found:.3f} of all pairs are edges ({wanted})"
@@ -197,6 +245,12 @@ def withheld_note(scores: Sequence[Score], task: Task) -> str:
     )
     if not task.predicts:
         return f"{text} {task.estimator._spec.name} predicts no values."
+    if task.bayesian:
+        text += (
+            " For this the model was fitted again with at most {n_chains} chains of {n_draws} "
+            "draws, fewer than for the graph. Its 90 % intervals should cover about 90 % of the "
+            "values.".format(**LIGHT)
+        )
     worse = [s for s in scores if s.model is not None and s.model > min(s.mean, s.interpolation)]
     if worse:
         where = " and ".join(withheld_as(score) for score in worse)

@@ -11,10 +11,12 @@ from kgl._types import Array
 from kgl.command.inputs import Inputs
 from kgl.command.learning import Task
 
-__all__ = ["SHARE", "Score", "interpolate", "predict_withheld"]
+__all__ = ["HALF", "SHARE", "Score", "interpolate", "predict_withheld"]
 
 #: Share of the entries that is withheld.
 SHARE = 0.1
+#: Half the length of a 90 % interval, in standard deviations.
+HALF = 1.645
 #: Observed entries that a node keeps, so that it still has a mean and a standard deviation.
 _KEEP = 3
 
@@ -33,6 +35,8 @@ class Score:
         Error of the model, None if it predicts nothing.
     mean, interpolation : float
         Errors of the mean of each node and of linear interpolation along the rows.
+    coverage : float or None
+        Share of the withheld values in their 90 % intervals, where the model draws graphs.
     """
 
     pattern: str
@@ -40,6 +44,7 @@ class Score:
     model: float | None
     mean: float
     interpolation: float
+    coverage: float | None = None
 
 
 def predict_withheld(task: Task, inputs: Inputs, seed: int) -> list[Score]:
@@ -66,17 +71,22 @@ def _score(pattern: str, held: np.ndarray, task: Task, Y: Array, times: Array) -
     def error(predicted: Array) -> float:
         return float(np.sqrt(np.mean((((predicted - Y) / deviation)[held]) ** 2)))
 
-    signals = None
+    own = coverage = None
     if task.predicts:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit to all data has warned
-            _, signals = task.fit(train)
+            model = task.fit(train)
+        own = error(model.signals_)
+        if task.bayesian:
+            _, std = model.impute(train, return_std=True)
+            coverage = float(np.mean((np.abs(model.signals_ - Y) <= HALF * std)[held]))
     return Score(
         pattern,
         int(held.sum()),
-        None if signals is None else error(signals),
+        own,
         error(np.broadcast_to(np.nanmean(train, axis=0), Y.shape)),
         error(interpolate(train, times)),
+        coverage,
     )
 
 

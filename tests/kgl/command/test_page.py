@@ -55,7 +55,7 @@ def write(path: Path, rows: list[list[Any]]) -> None:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory) -> dict[str, Path]:
-    """Three pages: towns on a map, hostile names and attributes, and data alone."""
+    """Four pages: towns on a map, hostile names and attributes, data alone, and probabilities."""
     root = tmp_path_factory.mktemp("pages")
     data = kgl.simulate.make_dataset("er", m=8, n=40, dependent=True, seed=1)
     towns = [f"town {k}" for k in range(8)]
@@ -77,6 +77,12 @@ def pages(tmp_path_factory) -> dict[str, Path]:
     made["plain"] = root / "plain.html"
     words = ["learn", str(root / "d.csv"), "--time", "date", "--report", str(made["plain"])]
     assert main([*words, "--quiet"]) == 0
+    gaps = np.random.default_rng(0).random(data.Y.shape) < 0.1
+    values = np.where(gaps, "", np.round(data.Y, 4).astype(str)).tolist()
+    write(root / "g.csv", [["date", *HOSTILE], *([d, *row] for d, row in zip(days, values))])  # noqa: B905
+    made["likely"] = root / "likely.html"
+    words = ["learn", str(root / "g.csv"), "--time", "date", "--report", str(made["likely"])]
+    assert main([*words, "--model", "bayesian", "--draws", "10", "--quiet"]) == 0
     return made
 
 
@@ -126,7 +132,7 @@ def point_at(tab: Any, name: str) -> None:
     tab.mouse.move(*tab.evaluate("(name) => graphView.place(name)", name))
 
 
-@pytest.mark.parametrize("name", ["towns", "hostile", "plain"])
+@pytest.mark.parametrize("name", ["towns", "hostile", "plain", "likely"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_complaint_no_request_and_nothing_sticks_out(show, pages, name, scheme):
     tab = show(name, color_scheme=scheme)
@@ -203,6 +209,63 @@ def test_filter_by_weight(show):
     assert after == [row for row in before if float(row[2].split()[0]) >= half]
     assert 0 < len(after) < len(before)
     assert tab.text_content("#shown").startswith(f"{len(after)} of {len(before)} edges shown")
+
+
+def test_edges_are_shown_by_probability(show):
+    tab = show("likely")
+    before = rows(tab)
+    chances = [float(row[2].split()[0]) for row in before]
+    assert min(chances) >= 0.5
+    assert chances == sorted(chances, reverse=True)
+    assert "probability at least 0.5" in tab.text_content("#shown")
+    weight, low, high = (float(x) for x in re.findall(r"[0-9.]+", before[0][3]))
+    assert low <= weight <= high
+    set_least(tab, 0)  # the page has less likely pairs too
+    assert len(rows(tab)) > len(before)
+    set_least(tab, 200)
+    assert all(float(row[2].split()[0]) == 1.0 for row in rows(tab))
+    set_least(tab, 20)
+    tab.click("#edges thead th:nth-child(4) button")
+    weights = [float(row[3].split()[0]) for row in rows(tab)]
+    assert weights == sorted(weights, reverse=True)
+    assert len(weights) > 2
+
+
+@pytest.mark.parametrize(("name", "said"), [("likely", "probability"), ("towns", "weight")])
+def test_an_edge_says_how_strong_it_is(show, name, said):
+    tab = show(name)
+    tab.locator("#canvas").scroll_into_view_if_needed()
+    places = (
+        "([a, b, t]) => [0, 1].map((k) => "
+        "(1 - t) * graphView.place(a)[k] + t * graphView.place(b)[k])"
+    )
+    seen = set()
+    for row in rows(tab):
+        for t in (0.3, 0.5, 0.7):  # another node may be near
+            tab.mouse.move(*tab.evaluate(places, [*row[:2], t]))
+            seen.add(tab.text_content("#tip"))
+    shown = [text for text in seen if f": {said} " in text]
+    assert shown
+    assert all(("weight" in text) for text in shown)
+    assert any(row[2].split()[0] in text for row in rows(tab) for text in shown)
+
+
+def test_filled_values_have_intervals(show, pages):
+    tab = show("likely")
+    text = """() => [...document.querySelectorAll("#filled tbody tr")]
+        .map((row) => [...row.cells].map((cell) => cell.textContent))"""
+    listed = tab.evaluate(text)
+    assert tab.text_content("#which") == f"{len(listed)} values."
+    for _, day, value, ends in listed:
+        low, high = (float(end) for end in ends.split(" to "))
+        assert low < float(value) < high
+        assert day.startswith("2024-")
+    name = listed[0][0]
+    tab.fill("#search", name)
+    own = tab.evaluate(text)
+    assert own == [row for row in listed if row[0] == name]
+    assert 0 < len(own) < len(listed)
+    assert show("towns").locator("#filled").is_hidden()
 
 
 def test_sorting(show):
