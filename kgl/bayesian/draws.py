@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class Draws:
         Posterior moments of the signals.
     signals, chosen : array (kept, n, m), array of int (kept, 2)
         Some draws of the signals, and the chain and draw of each.
+    flips : array (m,)
+        -1 for nodes that the graph has turned round; signals have their own sign.
     """
 
     scalars: dict[str, Array]
@@ -49,6 +51,16 @@ class Draws:
     signal_variance: Array
     signals: Array
     chosen: np.ndarray
+    flips: Array
+
+    def turned(self, flips: Array) -> Draws:
+        """Return the draws for data whose columns had been multiplied by ``flips`` (m,)."""
+        return replace(
+            self,
+            signal_mean=self.signal_mean * flips,
+            signals=self.signals * flips,
+            flips=self.flips * flips,
+        )
 
 
 def chunk_size(n: int, m: int, groups: int) -> int:
@@ -99,6 +111,7 @@ def draw_posterior(
         signal_variance=np.zeros((n, m)),
         signals=np.empty((len(chosen), n, m)),
         chosen=chosen,
+        flips=np.ones(m),
     )
     where = {tuple(place): k for k, place in enumerate(kept.chosen.tolist())}
     square, done, first = np.zeros((n, m)), 0, 0

@@ -13,10 +13,11 @@ from sklearn.utils import check_random_state
 
 from kgl._progress import reporter
 from kgl._types import Array, Mask
-from kgl._validation import check_fraction
+from kgl._validation import check_flag, check_fraction
 from kgl.bayesian.diagnostics import effective_sample_size, split_r_hat
 from kgl.bayesian.draws import Draws, draw_posterior
 from kgl.bayesian.evidence import Evidence
+from kgl.bayesian.flips import node_signs
 from kgl.bayesian.posterior import Posterior
 from kgl.bayesian.priors import Prior
 from kgl.bayesian.signals import Rows
@@ -82,6 +83,9 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         What is subtracted from the data before the fit, as for :class:`kgl.KGL`.
     scale : {"node", "common", "none"}, default="node"
         What the data are divided by, as for :class:`kgl.KGL`.
+    signed : bool, default=True
+        Whether nodes that clearly move opposite to others are turned round before the fit.
+        ``signs_`` is then -1 for pairs of which one was. Signals keep their own sign.
     kernel_x, kernel_z : str, kgl.kernels.Kernel or callable
         Kernels of the covariates ``x`` and ``z``. Not used where ``K_x`` or ``K_z`` is given.
     n_chains : int, optional
@@ -103,7 +107,9 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
     weights_ : array (m, m)
         Posterior means of the weights, for prepared data of unit variance.
     laplacian_ : array (m, m)
-        Their Laplacian.
+        Their signed Laplacian.
+    signs_ : array (m, m)
+        -1 for pairs of which one node was turned round, 1 for others.
     edge_scores_ : array (m, m)
         The probabilities, ``-inf`` on the diagonal: what orders pairs.
     signals_ : array (n, m)
@@ -140,6 +146,7 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
     density: float | None = None
     center: str = "node"
     scale: str = "node"
+    signed: bool = True
     kernel_x: Any = DEFAULT_KERNEL
     kernel_z: Any = DEFAULT_KERNEL
     n_chains: int | None = None
@@ -193,6 +200,9 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
             raise ValueError("density = 1 makes every pair an edge; give a share below 1, or None")
         self._prior = Prior(density=density)
         self._rows = Rows.of(ready.data.K_z)
+        flips = np.ones(len(ready.names))
+        if check_flag("signed", self.signed):
+            flips = node_signs(ready.values, ready.mask, self._rows)
         self._evidence = Evidence(ready.data.K_x.matrix) if ready.informed["x"] else None
         pairs = len(ready.names) * (len(ready.names) - 1) // 2
         forms = np.zeros((0, pairs)) if self._evidence is None else self._evidence.scores
@@ -202,13 +212,13 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         entropy = check_random_state(self.random_state).randint(2**32, size=4, dtype=np.uint32)
         self._entropy = [int(word) for word in entropy]
         draws = draw_posterior(
-            ready.values / self._unit, ready.mask, self._rows, forms, self._prior,
+            ready.values * flips / self._unit, ready.mask, self._rows, forms, self._prior,
             chains=self._chains(len(ready.names)), warmup=self.n_warmup, draws=self.n_draws,
             seed=self._seed_of("fit"), progress=report,
         )  # fmt: skip
-        self._ready, self._draws = ready, draws
+        self._ready, self._draws = ready, draws.turned(flips)
         self._index = list(Y.index) if hasattr(Y, "loc") else None
-        self._learned(ready, draws)
+        self._learned(ready, self._draws)
         self._warn()
         return self
 
@@ -266,8 +276,8 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         self.edge_scores_ = self.edge_probability_.copy()
         np.fill_diagonal(self.edge_scores_, -np.inf)
         self.weights_ = adjacency_from_edges(draws.means.mean(axis=(0, 1)))
-        self.signs_ = np.ones_like(self.weights_)
-        self.laplacian_ = laplacian_from_adjacency(self.weights_)
+        self.signs_ = np.outer(draws.flips, draws.flips)
+        self.laplacian_ = laplacian_from_adjacency(self.weights_, self.signs_)
         self.signals_ = ready.preparation.undo(self._unit * draws.signal_mean)
         scale = self._unit * ready.preparation.scale
         self.noise_variance_ = float(draws.scalars["noise"].mean()) * scale**2
@@ -340,8 +350,8 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         least = self.convergence_["ess"]["edge_probability"]
         state = "converged" if self.converged_ else "NOT converged"
         lines.append(
-            f"{len(self._draws.weights)} chains, {self.n_draws} draws each: {state}; of edge probabilities "
-            f"R-hat {worst:.2f}, effective sample size {least:.0f}, largest error "
+            f"{len(self._draws.weights)} chains, {self.n_draws} draws each: {state}; of edge "
+            f"probabilities R-hat {worst:.2f}, effective sample size {least:.0f}, largest error "
             f"{self.edge_error_.max():.2f}"
         )
         return "\n".join(lines)

@@ -27,11 +27,10 @@ __all__ = ["Posterior"]
 class Posterior(LikelyGraph, FittedTables):
     """Mixin with the outputs of :class:`kgl.BayesianKGL`."""
 
-    #: Edges link nodes that move together: flip the sign of columns that move opposite to others.
-    signed = False
     _logs = False
 
     if TYPE_CHECKING:
+        signed: bool
         edge_probability_: Array
         weights_: Array
         noise_variance_: Array

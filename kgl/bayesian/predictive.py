@@ -22,7 +22,7 @@ def covariances(draws: Draws) -> Array:
         [laplacian_from_adjacency(adjacency_from_edges(w)) for w in draws.weights[chain, draw]]
     )
     precision[:, np.arange(m), np.arange(m)] += draws.scalars["kappa"][chain, draw][:, None]
-    return np.asarray(np.linalg.inv(precision))
+    return np.asarray(np.linalg.inv(precision) * np.outer(draws.flips, draws.flips))
 
 
 def new_observations(draws: Draws, rows: Rows, cross: Array | None) -> tuple[Array, Array, Array]:
@@ -77,7 +77,9 @@ def new_nodes(
         on = rng.random(own.shape) < expit(own)
         w = np.where(on, rng.gamma(prior.slab_shape, size=own.shape) / rate[:, None], 0.0)
         degree = kappa + w.sum(axis=1)
-        share = w / degree[:, None]
+        # a new node has the sign of most of its neighbours
+        side = np.where(w @ draws.flips < 0, -1.0, 1.0)
+        share = side[:, None] * draws.flips * w / degree[:, None]
         found[:, :, v] = np.einsum("sim,sm->si", means, share)
         # variances of nodes are treated as independent of each other, which they nearly are given
         # the graph; they are zero at the rows of the fit
