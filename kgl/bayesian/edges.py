@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -103,8 +104,9 @@ class EdgeSweep:
             smooth = (vectors / (1.0 + self.noise[g][:, None] * values)[:, None]) @ back
             self.stack[1 + g] = smooth
             self.stack[1 + G + g] = smooth @ groups.moments[:, g] @ smooth
-        # small matrices are changed in all chains at once, large ones where there is a change
-        self.work = np.empty_like(self.stack) if m <= SMALL else None
+        # factors of a change of rank two, and room for it
+        self.left, self.right = np.zeros((1 + 2 * G, C, m, 2)), np.zeros((1 + 2 * G, C, 2, m))
+        self.work = np.empty_like(self.stack if m <= SMALL else self.stack[:, 0])
 
     def all_pairs(self, rows: Indices, cols: Indices) -> tuple[Array, Array, Array]:
         """Return r (chains, pairs), h and t (G, chains, pairs) of all pairs."""
@@ -127,22 +129,20 @@ class EdgeSweep:
         """Add to the weight of a pair, a number for each chain; the rest is as from ``columns``."""
         G = len(self.counts)
         step = self.noise * change / (1.0 + change * h)
-        left = columns.copy()
-        left[0] *= (change / (1.0 + change * r))[:, None]
-        left[1 : 1 + G] *= step[..., None]
+        left, right = self.left, self.right
+        left[0, ..., 0] = columns[0] * (change / (1.0 + change * r))[:, None]
+        left[1 : 1 + G, ..., 0] = left[1 + G :, ..., 0] = columns[1 : 1 + G] * step[..., None]
+        right[: 1 + G, :, 0] = columns[: 1 + G]
         # M' = M - step (s u' + u s') + step^2 t u u', as a product and its transpose
-        right = columns.copy()
-        right[1 + G :] -= (0.5 * step * t)[..., None] * columns[1 : 1 + G]
-        left[1 + G :] = left[1 : 1 + G]
-        if self.work is not None:
-            outer = np.multiply(left[..., None], right[..., None, :], out=self.work)
-            outer[1 + G :] += outer[1 + G :].swapaxes(-1, -2).copy()
-            self.stack -= outer
+        half = columns[1 + G :] - (0.5 * step * t)[..., None] * columns[1 : 1 + G]
+        right[1 + G :, :, 0] = left[1 + G :, ..., 1] = half
+        right[1 + G :, :, 1] = left[1 + G :, ..., 0]
+        # small matrices are changed in all chains at once, large ones where there is a change
+        if self.work.ndim == self.stack.ndim:
+            self.stack -= np.matmul(left, right, out=self.work)
             return
         for chain in np.flatnonzero(change):
-            outer = left[:, chain, :, None] * right[:, chain, None, :]
-            outer[1 + G :] += outer[1 + G :].swapaxes(-1, -2).copy()
-            self.stack[:, chain] -= outer
+            self.stack[:, chain] -= np.matmul(left[:, chain], right[:, chain], out=self.work)
 
 
 def without_own(w: Array, r: Array, h: Array, t: Array) -> tuple[Array, Array, Array]:
@@ -289,8 +289,15 @@ class Odds:
         """Return the log odds (chains,) of a pair, given the number of other edges."""
         if not len(self.beta):
             return np.asarray(self.fixed[:, e])
+        return np.asarray(self._table[others])
+
+    @cached_property
+    def _table(self) -> Array:
+        """Log odds by the number of other edges."""
         a, b = self.beta
-        return np.log((a + others) / (b + self.fixed.shape[1] - 1.0 - others))
+        pairs = self.fixed.shape[1]
+        others = np.arange(float(pairs))
+        return np.asarray(np.log((a + others) / (b + pairs - 1.0 - others)))
 
 
 def draw_pairs(
