@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-__all__ = ["DATA", "INPUTS", "PURE_NOISE", "REAL", "SIDES", "parts"]
+__all__ = ["DATA", "INPUTS", "JOB", "PURE_NOISE", "REAL", "SIDES", "parts"]
 
+#: The settings that a job depends on, besides its own.
+JOB = ("seed", "replicates", "m", "n", "covariates", "rules", "held_out", "bayesian", "source",
+       "hidden", "seeds")  # fmt: skip
 #: Whether observations are independent.
 DATA = ("independent", "dependent")
 #: Side information on nodes, as :func:`experiments.datasets.custom_kernels.node_kernel` names it.
@@ -24,7 +27,7 @@ def parts(design: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     Examples
     --------
     >>> axes = {"families": ["er"], "data": ["dependent"], "noise": [0.01], "missing": [0.5]}
-    >>> others = {"pure_noise": ["independent"], "real": {"sushi": [80]}, "inputs": ["kernels"]}
+    >>> others = {"pure_noise": ["independent"], "real": ["sushi-80"], "inputs": ["kernels"]}
     >>> list(parts({**axes, "sides": ["none"], **others}))
     ['er-dependent-0.01-0.5-none', 'pure_noise-independent', 'sushi-80-kernels']
     """
@@ -38,8 +41,8 @@ def parts(design: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         found[f"{PURE_NOISE}-{data}"] = {
             "family": PURE_NOISE, "data": data, "noise": 1.0, "missing": 0.0, "side": "none",
         }  # fmt: skip
-    for files, sizes in design["real"].items():
-        for n, given in product(sizes, design["inputs"]):
-            about = {"family": REAL, "files": files, "n": n, "input": given}
-            found[f"{files}-{n}-{given}"] = about
+    for name, given in product(design["real"], design["inputs"]):
+        files, _, n = name.partition("-")
+        about = {"family": REAL, "files": files, "n": int(n), "input": given}
+        found[f"{name}-{given}"] = about
     return found

@@ -27,7 +27,7 @@ from experiments.datasets.custom_kernels import node_kernel
 from experiments.lookup import ConfigError, suggest
 from experiments.trust.design import DATA, INPUTS, PURE_NOISE, REAL, SIDES, parts
 from experiments.trust.evidence import NotRun
-from experiments.trust.real import FILES, measure_real
+from experiments.trust.real import measure_real
 from experiments.trust.reliability import coverage, edge_rows, fit_row
 from experiments.trust.rules import DENSITY, RULES, Replicate
 from kgl._types import Array, Mask
@@ -45,7 +45,7 @@ Row = dict[str, Any]
 def check(design: Mapping[str, Any]) -> None:
     """Refuse names that lead nowhere before any work starts."""
     names = {"families": GRAPH_FAMILIES, "data": DATA, "pure_noise": DATA, "sides": SIDES}
-    names |= {"rules": RULES, "real": FILES, "inputs": INPUTS}
+    names |= {"rules": RULES, "inputs": INPUTS}
     for kind, known in names.items():
         for name in design[kind]:
             if name not in known:

@@ -18,8 +18,9 @@ from experiments.datasets.centring import means
 from experiments.pays.gaps import hide
 from experiments.trust.reliability import coverage, fit_row
 from experiments.trust.rules import DENSITY
-from kgl import BayesianKGL, datasets
+from kgl import datasets
 from kgl._types import Array, Mask
+from kgl.bayesian import BayesianKGL
 from kgl.models import GL, KGL, KGLN, KGLO, GL2Step, KGLAgnostic
 from kgl.seeding import stream
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from experiments.trust.evidence import log_evidence
-from kgl import BayesianKGL
 from kgl._types import Array
 from kgl.base import GraphLearner
+from kgl.bayesian import BayesianKGL
 from kgl.grid import DEFAULT_GRID, fit_grid
 from kgl.grid_result import GridResult
 from kgl.laplacian import edges_from_adjacency
