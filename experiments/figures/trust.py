@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from experiments.figures import Drawn, Inputs, panels, style
 from experiments.registry import STANDIN, family_label
+from experiments.trust.design import DATA
 from experiments.trust.rules import RULES
 from experiments.trust.summary import (
     CELL,
@@ -24,6 +25,8 @@ from experiments.trust.summary import (
 
 #: Of the generative model, which is none of the paper's.
 _BAYESIAN: dict[str, Any] = {"color": "black", "marker": "D"}
+#: Bins of fewer pairs are not drawn: their shares say nothing.
+_FEWEST = 30
 #: Height of a row of names, and of what a panel has besides, in inches.
 _ROW, _FRAME = 0.17, 0.32
 
@@ -87,19 +90,25 @@ def _mean(ax: Axes, row: Any, y: float, **look: Any) -> None:
     """Draw a mean with its interval on a row of names."""
     look = {**_BAYESIAN, "markersize": 3.5, **look}
     if np.isfinite(row["low"]):
-        ax.plot([row["low"], row["high"]], [y, y], color=look["color"], linewidth=1.2, zorder=3)
+        ax.plot(
+            [row["low"], min(row["high"], 1.0)],
+            [y, y],
+            color=look["color"],
+            linewidth=1.2,
+            zorder=3,
+        )
     ax.plot(row["mean"], y, linestyle="", zorder=3, **look)
 
 
 def reliability(inputs: Inputs) -> Drawn:
     """Draw stated against true shares of edges, and below the coverage of intervals."""
     drawn = bins(inputs.table, ["side", "noise"])
-    cells = _coverages(inputs.table, CELL)
-    real = _coverages(inputs.table, ["files", "n", "input", "source"], real=True)
+    cells = coverages(inputs.table, CELL)
+    real = coverages(inputs.table, _KIND, real=True)
     sides = [name for name in SIDE_LABELS if name in set(drawn["side"])]
     groups = _groups(cells)
-    kinds = [] if real.empty else panels.unique(zip(*(real[k] for k in _KIND), strict=True))
-    heights = [2.2, _ROW * max(len(groups), 3) + _FRAME, _ROW * max(len(kinds), 2) + _FRAME]
+    kinds = sorted(panels.unique(zip(*(real[name] for name in _KIND), strict=True)))
+    heights = [2.4, _ROW * max(len(groups), 3) + _FRAME, _ROW * max(len(kinds), 2) + _FRAME]
     heights = heights[: 2 + bool(kinds)]
     fig = Figure(figsize=(style.PAGE, sum(heights) + 1.2), layout="constrained")
     rows = fig.subfigures(len(heights), 1, height_ratios=[h + 0.4 for h in heights], squeeze=False)
@@ -112,14 +121,14 @@ def reliability(inputs: Inputs) -> Drawn:
     top[0].set_ylabel("share of edges")
     top[0].legend(title="noise", loc="upper left", frameon=False, fontsize=6, title_fontsize=6)
     for ax, side in zip(middle, sides, strict=True):
-        own = cells[cells["side"] == side] if len(cells) else cells
+        own = cells[cells["side"] == side]
         _covered(ax, own, ["data", "noise"], groups, [f"{d}, {n:g}" for d, n in groups])
         ax.set_xlabel("share in 90 % intervals")
     if kinds:
         ax = rows[2, 0].subplots()
         _covered(ax, real, list(_KIND), kinds, [_real_label(*kind) for kind in kinds])
         ax.set_xlabel("share of hidden entries in 90 % intervals")
-    models = [m for m in MODEL_LABELS if m in {*cells.get("model", ()), *real.get("model", ())}]
+    models = [m for m in MODEL_LABELS if m in {*cells["model"], *real["model"]}]
     shown = {
         _model_label(name): panels.handle(**_look(name), linestyle="", markersize=4)
         for name in models
@@ -134,13 +143,9 @@ def reliability(inputs: Inputs) -> Drawn:
 _KIND = ("files", "n", "input", "source")
 
 
-def _coverages(table: pd.DataFrame, by: list[str], *, real: bool = False) -> pd.DataFrame:
-    found = coverages(table, by, real=real)
-    return found if len(found) else pd.DataFrame(columns=[*by, "model"])
-
-
 def _groups(cells: pd.DataFrame) -> list[tuple[str, float]]:
-    return panels.unique(zip(cells["data"], cells["noise"], strict=True)) if len(cells) else []
+    found = panels.unique(zip(cells["data"], cells["noise"], strict=True))
+    return sorted(found, key=lambda group: (DATA.index(group[0]), group[1]))
 
 
 def _real_label(files: str, n: int, given: str, source: str) -> str:
@@ -159,14 +164,15 @@ def _model_label(model: str) -> str:
 def _diagram(ax: Axes, part: pd.DataFrame) -> None:
     ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=0.8, linestyle="--", zorder=1)
     levels = sorted(part["noise"].unique())
+    part = part[part["pairs"] >= _FEWEST]
     for level, look in zip(levels, panels.size_looks(levels), strict=True):
         own = part[part["noise"] == level]
-        error = [own["mean"] - own["low"], own["high"] - own["mean"]]
+        low, high = own["low"].clip(lower=0.0), own["high"].clip(upper=1.0)
+        error = [own["mean"] - low, high - own["mean"]]
         ax.errorbar(own["stated"], own["mean"], yerr=error, label=f"{level:g}", markersize=3,
                     linewidth=1.0, elinewidth=0.8, capsize=1.5, **look)  # fmt: skip
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1)
-    ax.set_aspect("equal")
 
 
 def _covered(

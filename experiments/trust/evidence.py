@@ -45,7 +45,7 @@ def log_evidence(data: SignalData, L: Array, lam: Array, rho: Array) -> Array:
     covariance = node_covariance(data, L, lam, rho)
     complete = data.mask is None or bool(data.mask.all())
     if not complete and not data.K_z.is_identity:
-        raise NotRun("not run: dependent data with gaps take a dense matrix of all entries")
+        raise NotRun("dependent data with gaps take a dense matrix of all entries")
     form = _complete(data, covariance) if complete else _by_row(data, covariance)
     noise = form.quadratic / form.count
     return np.asarray(-0.5 * form.count * (np.log(2 * np.pi * noise) + 1) - 0.5 * form.log_det)

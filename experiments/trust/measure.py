@@ -116,7 +116,7 @@ def measure(
 def _line(rows: list[Row]) -> str:
     """Return the average precision of each rule, or why there is none."""
     shown = [
-        f"{row['rule']} {row['error'] or row['note'] or round(row['aps'], 3)}"
+        f"{row['rule']} {row['error'] or ('not run' if row['note'] else round(row['aps'], 3))}"
         for row in rows
         if row["table"] == "rules"
     ]

@@ -16,6 +16,7 @@ import numpy as np
 from experiments.datasets import real
 from experiments.datasets.centring import means
 from experiments.pays.gaps import hide
+from experiments.trust.evidence import NotRun
 from experiments.trust.reliability import coverage, fit_row
 from experiments.trust.rules import DENSITY
 from kgl import datasets
@@ -143,7 +144,7 @@ def _one(
 def _interval(model: Any, data: Hidden) -> dict[str, Any]:
     spec = model._spec
     if not spec.ridge:
-        return {"note": "no interval: the model has no ridge term"}
+        raise NotRun("the model has no ridge term, and so no intervals")
     used = {"x": spec.node_kernel, "z": spec.observation_kernel}
     sides = {k: v for k, v in data.given.items() if k != "Y" and used[k[-1]]}
     model.fit(data.given["Y"], **sides)

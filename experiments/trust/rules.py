@@ -119,9 +119,10 @@ def _axes(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: its label, and the average precision that it reaches."""
+    """A rule: its label, what it does, and the average precision that it reaches."""
 
     label: str
+    about: str
     reach: Callable[[Replicate], float]
 
 
@@ -180,12 +181,27 @@ def bayesian(replicate: Replicate) -> float:
 
 #: All rules by name, in the order of the figure.
 RULES = {
-    "oracle": Rule("oracle", oracle),
-    "random": Rule("random point", random_point),
-    "constants": Rule("former constants", constants),
-    "defaults": Rule("defaults", defaults),
-    "held_out": Rule("cross-validation", held_out),
-    "stability": Rule("stability", stability),
-    "evidence": Rule("evidence", evidence),
-    "bayesian": Rule("BayesianKGL", bayesian),
+    "oracle": Rule("oracle", "the best point of the grid, chosen by the true graph", oracle),
+    "random": Rule("random point", "a point of the grid at random: the mean", random_point),
+    "constants": Rule(
+        "former constants",
+        f"lam = {CONSTANTS['lam']:g} and rho = {CONSTANTS['rho']:g} on data as they are, psi for a "
+        f"density of {DENSITY:g}",
+        constants,
+    ),
+    "defaults": Rule(
+        "defaults", f"KGL or KGLN as it comes, with a density of {DENSITY:g}", defaults
+    ),
+    "held_out": Rule(
+        "cross-validation", "the least error of held-out entries chooses all three", held_out
+    ),
+    "stability": Rule(
+        "stability",
+        "held-out error chooses lam and rho, the stability of edges between folds psi",
+        stability,
+    ),
+    "evidence": Rule(
+        "evidence", "the point whose graph, plugged in, makes the data most likely", evidence
+    ),
+    "bayesian": Rule("BayesianKGL", "nothing is chosen: an average over graphs", bayesian),
 }

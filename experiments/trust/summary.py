@@ -18,8 +18,8 @@ from experiments.trust.design import PURE_NOISE, REAL
 from experiments.trust.rules import RULES
 
 __all__ = [
-    "CELL", "MODEL_LABELS", "SIDE_LABELS", "coverages", "gains", "ratio", "regrets", "reliability",
-    "rows_of", "simulated_rows", "with_regret",
+    "CELL", "MODEL_LABELS", "SIDE_LABELS", "bins", "coverages", "fixed", "gains", "ratio",
+    "regrets", "reliability", "simulated_rows", "with_regret",
 ]  # fmt: skip
 
 #: What makes a cell, and what makes a graph.
@@ -35,11 +35,6 @@ MODEL_LABELS = {
     "bayesian": "bayesian", "KGLN": "kgln", "KGLO": "kglo", "KGL": "kgl",
     "KGLAgnostic": "kglagnostic",
 }  # fmt: skip
-
-
-def rows_of(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the rows of one kind, without columns that it has not."""
-    return table[table["table"] == name].dropna(axis=1, how="all")
 
 
 def simulated_rows(table: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -92,6 +87,15 @@ def gains(table: pd.DataFrame, over: str, by: Sequence[str] = ()) -> pd.DataFram
     wide = with_regret(table).pivot_table(index=[*CELL, "replicate"], columns="rule", values="aps")
     rows = (wide["bayesian"] - wide[over]).dropna().rename("gain").reset_index()
     return pd.DataFrame([{**keys, **over_graphs(part, "gain")} for keys, part in _by(rows, by)])
+
+
+def fixed(table: pd.DataFrame) -> pd.DataFrame:
+    """Return what the oracle loses if it may not choose one of the hyperparameters."""
+    rows = simulated_rows(table, "fixed")
+    best = rows.groupby([*CELL, "replicate", "name"])["aps"].transform("max")
+    rows = rows.assign(cost=best - rows["aps"])
+    found = [{**keys, **over_graphs(part, "cost")} for keys, part in _by(rows, ["name", "value"])]
+    return pd.DataFrame(found)
 
 
 def ratio(rows: pd.DataFrame, above: str, below: str) -> dict[str, float]:
@@ -171,6 +175,8 @@ def _named(name: str, found: dict[str, float]) -> dict[str, float]:
 def coverages(table: pd.DataFrame, by: Sequence[str], *, real: bool = False) -> pd.DataFrame:
     """Return the share of missing entries in 90 % intervals, by model and some columns."""
     rows = table[(table["table"] == "coverage") & (table["family"].eq(REAL) == real)]
+    if rows.empty:
+        return pd.DataFrame(columns=[*by, "model", "mean", "low", "high", "graphs", "width"])
     rows = rows[rows["entries"].notna()]
     found = [
         {**keys, **ratio(part, "covered", "entries"), "width": float(part["width"].mean())}
