@@ -144,7 +144,8 @@ rule score:
     benchmark:
         f"{OUT}/benchmarks/score/{{study}}.tsv"
     wildcard_constraints:
-        study="|".join(name for name in PLAN.studies if name not in {**DESIGNS, **MEASURED}) or "none",
+        study="|".join(name for name in PLAN.studies if name not in {**DESIGNS, **MEASURED})
+        or "none",
     params:
         cells=lambda w: [(cell.dataset, cell.labels) for cell in CELLS[w.study]],
         score=lambda w: PLAN.studies[w.study].score,

@@ -124,6 +124,7 @@ def reliability(inputs: Inputs) -> Drawn:
         own = cells[cells["side"] == side]
         _covered(ax, own, ["data", "noise"], groups, [f"{d}, {n:g}" for d, n in groups])
         ax.set_xlabel("share in 90 % intervals")
+    middle[0].set_ylabel("data, noise")
     if kinds:
         ax = rows[2, 0].subplots()
         _covered(ax, real, list(_KIND), kinds, [_real_label(*kind) for kind in kinds])
