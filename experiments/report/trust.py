@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,10 +98,15 @@ class Results:
         found = set(self._rules["rule"])
         return [(rule.label, rule.about) for name, rule in RULES.items() if name in found]
 
+    def at(self, side: str) -> Results:
+        """Return the results of one kind of side information."""
+        own = self.table["side"].eq(side) & ~self.table["family"].isin([PURE_NOISE, REAL])
+        return replace(self, table=self.table[own])
+
     def regret(self, by: str) -> list[dict[str, Any]]:
         """Return the mean regret of each rule at each value of a column, best rules first."""
         parts, whole = regrets(self.table, [by]), regrets(self.table)
-        values = list(self.sides) if by == "side" else self.noise
+        values = self._values(by)
         rows = []
         for _, row in whole.sort_values("mean").iterrows():
             records = parts[parts["rule"] == row["rule"]].to_dict("records")
@@ -116,14 +121,17 @@ class Results:
             )
         return rows
 
-    def gain(self) -> list[dict[str, Any]]:
-        """Return the gain of the generative model over other rules, by side information."""
+    def _values(self, by: str) -> list[Any]:
+        return list(self.sides) if by == "side" else self.noise
+
+    def gain(self, by: str) -> list[dict[str, Any]]:
+        """Return the gain of the generative model over other rules at each value of a column."""
         found = set(self._rules["rule"])
         rows = []
         for other in (name for name in OTHERS if name in found):
-            records = gains(self.table, other, ["side"]).to_dict("records")
-            own = {row["side"]: interval(row) for row in records}
-            means = [own.get(side, "-") for side in self.sides]
+            records = gains(self.table, other, [by]).to_dict("records")
+            own = {row[by]: interval(row) for row in records}
+            means = [own.get(value, "-") for value in self._values(by)]
             rows.append({"label": RULES[other].label, "means": means})
         return rows
 
