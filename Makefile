@@ -22,7 +22,7 @@ READY := $(VENV)/.stamp-project
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help env test check docs figures preview inference pays smoke compare bench lock clean
+.PHONY: help env test check docs figures preview inference pays trust smoke compare bench lock clean
 
 # One BLAS thread everywhere: results and timings do not depend on the number of cores, and
 # parallelism comes from processes.
@@ -73,7 +73,7 @@ check: $(READY) ## Lint, formatting, types and import rules
 	"$(BIN)/ruff" format --check .
 	"$(BIN)/mypy"
 	"$(BIN)/lint-imports" --no-logo
-	"$(BIN)/snakefmt" --check Snakefile experiments/inference/rules.smk experiments/pays/rules.smk
+	"$(BIN)/snakefmt" --check Snakefile experiments/inference/rules.smk experiments/measured.smk
 	@# The linter wants a container or a conda environment for each rule; here that is `make env`.
 	@found=$$($(SNAKEMAKE) --lint 2>&1 || true); \
 	  echo "$$found" | grep -q '^Lints for\|^Congratulations' || { echo "$$found"; exit 1; }; \
@@ -103,6 +103,9 @@ inference: $(READY) ## Which unstated settings agree with the paper: an hour, no
 
 pays: $(READY) ## When does it pay: real tables against baselines; names the packages that it lacks
 	$(SNAKEMAKE) --cores $(CORES) --config study=pays
+
+trust: $(READY) ## Regret of rules without a ground truth, reliability of edge probabilities
+	$(SNAKEMAKE) --cores $(CORES) --config study=trust
 
 # A run ends up to a timespan after its last job: see profiles/default.
 smoke: $(READY) ## The same at a tiny size: every rule and all six models, in about two minutes

@@ -24,6 +24,7 @@ from experiments import publish
 from experiments.dependencies import data_sources, fingerprint, fit_sources, sources
 from experiments.io import only_run
 from experiments.lookup import importable_by_jobs
+from experiments.measured import KINDS
 from experiments.plan import plan_of_config
 from experiments.progress import calm, duration, watch
 
@@ -33,10 +34,12 @@ OUT = PLAN.directory
 NAME = f"{PLAN.name}{PLAN.suffix}"
 CELLS = {name: study.cells for name, study in PLAN.studies.items()}
 DESIGNS = publish.designs(PLAN)
-PAYS = publish.pays_designs(PLAN)
+MEASURED = publish.measured_studies(PLAN)
+PICTURES = publish.pictures(PLAN)
 CLAIMS = publish.claim_tables(PLAN)
 PUBLISHED = publish.published(PLAN)
 REPORT = publish.report_files(PLAN)
+PAGE = publish.page(PLAN)
 STARTED = time.time()
 print(PLAN.notice, end="", file=sys.stderr)
 
@@ -46,6 +49,7 @@ report: "experiments/report/workflow.rst"
 
 wildcard_constraints:
     study="|".join(PLAN.studies),
+    picture="|".join(PICTURES),
     files="|".join(PLAN.facts),
     group="[^/]+",
     level="[^/]+",
@@ -78,12 +82,12 @@ onerror:
 
 rule all:
     input:
-        expand(f"{OUT}/figures/{{study}}.{{kind}}", study=CELLS, kind=["png", "pdf", "csv"]),
+        expand(f"{OUT}/figures/{{name}}.{{kind}}", name=PICTURES, kind=["png", "pdf", "csv"]),
         f"{OUT}/provenance/{NAME}.json",
         f"{OUT}/claims/{NAME}.csv" if CLAIMS else [],
         list(PUBLISHED),
         list(REPORT.values()),
-        "docs/when-it-pays.md" if "figures/pays.parquet" in PUBLISHED else [],
+        PAGE.get("text", []),
         # Intermediate files too: a corrupt one that was removed is made again, instead of a run
         # that reports success without it.
         expand(f"{OUT}/data/{{group}}.npz", group=PLAN.groups),
@@ -91,7 +95,7 @@ rule all:
         expand(f"{OUT}/tables/{{table}}.parquet", table=CELLS),
         list(CLAIMS.values()),
         [path for study in DESIGNS for path in publish.simulated_parts(PLAN, study)],
-        [path for study in PAYS for path in publish.measured_parts(PLAN, study)],
+        [path for study in MEASURED for path in publish.measured_parts(PLAN, study)],
 
 
 # All levels of one kind of data in one job: drawing them takes less than the start of a process.
@@ -140,7 +144,8 @@ rule score:
     benchmark:
         f"{OUT}/benchmarks/score/{{study}}.tsv"
     wildcard_constraints:
-        study="|".join(name for name in PLAN.studies if name not in {**DESIGNS, **PAYS}) or "none",
+        study="|".join(name for name in PLAN.studies if name not in {**DESIGNS, **MEASURED})
+        or "none",
     params:
         cells=lambda w: [(cell.dataset, cell.labels) for cell in CELLS[w.study]],
         score=lambda w: PLAN.studies[w.study].score,
@@ -150,33 +155,33 @@ rule score:
 
 
 include: "experiments/inference/rules.smk"
-include: "experiments/pays/rules.smk"
+include: "experiments/measured.smk"
 
 
 rule figure:
     input:
-        table=f"{OUT}/tables/{{study}}.parquet",
-        fits=lambda w: publish.arrays(PLAN, w.study, "fits"),
-        data=lambda w: publish.arrays(PLAN, w.study, "data"),
+        table=lambda w: f"{OUT}/tables/{PICTURES[w.picture][0]}.parquet",
+        fits=lambda w: publish.arrays(PLAN, PICTURES[w.picture][0], "fits"),
+        data=lambda w: publish.arrays(PLAN, PICTURES[w.picture][0], "data"),
     output:
         report(
-            f"{OUT}/figures/{{study}}.png",
+            f"{OUT}/figures/{{picture}}.png",
             caption="experiments/report/figure.rst",
             category="Figures",
-            subcategory=lambda w: PLAN.studies[w.study].config["title"],
+            subcategory=lambda w: PICTURES[w.picture][1].config["title"],
         ),
-        f"{OUT}/figures/{{study}}.csv",
-        f"{OUT}/figures/{{study}}.pdf",
+        f"{OUT}/figures/{{picture}}.csv",
+        f"{OUT}/figures/{{picture}}.pdf",
     log:
-        f"{OUT}/logs/figure/{{study}}.log",
+        f"{OUT}/logs/figure/{{picture}}.log",
     benchmark:
-        f"{OUT}/benchmarks/figure/{{study}}.tsv"
+        f"{OUT}/benchmarks/figure/{{picture}}.tsv"
     params:
-        study=lambda w: publish.drawn(PLAN, w.study),
-        caption=lambda w: PLAN.studies[w.study].caption,
-        looks=lambda w: publish.looks(PLAN, w.study),
+        study=lambda w: publish.drawn(PLAN, w.picture),
+        caption=lambda w: PICTURES[w.picture][1].caption,
+        looks=lambda w: publish.looks(PLAN, PICTURES[w.picture][0]),
         code=lambda w: fingerprint(
-            sources("figure", f"experiments.figures.{PLAN.studies[w.study].config['figure']}")
+            sources("figure", f"experiments.figures.{PICTURES[w.picture][1].config['figure']}")
         ),
     script:
         "experiments/scripts/figure.py"
@@ -214,7 +219,7 @@ rule summary:
     input:
         tables=expand(f"{OUT}/tables/{{study}}.parquet", study=CELLS),
         # last, since it records how long everything took
-        pictures=expand(f"{OUT}/figures/{{study}}.png", study=CELLS),
+        pictures=expand(f"{OUT}/figures/{{name}}.png", name=PICTURES),
         facts=expand(f"{OUT}/tables/facts-{{files}}.parquet", files=PLAN.facts),
     output:
         provenance=f"{OUT}/provenance/{NAME}.json",

@@ -18,6 +18,7 @@ from experiments.config import compose, last_of_each, option, options, override_
 from experiments.dependencies import module_file
 from experiments.io import digest
 from experiments.lookup import ConfigError, resolve, suggest
+from experiments.measured import KINDS
 from experiments.registry import STANDIN, STANDIN_SUFFIX, of_protocol, split_protocol
 from experiments.schema import kind_of
 from kgl.problem import MODELS
@@ -158,8 +159,8 @@ def make_plan(
             f"override {given[0]!r}: study {study} has a registered design, which overrides do not "
             "change; copy conf/inference/registered.yaml and name the copy in a study"
         )
-    if kind_of(top) == "pays":
-        _refuse_others(study, given)
+    if kind_of(top) in KINDS:
+        _refuse_others(study, kind_of(top), given)
     directory = _directory(study, top, given, run, protocol)
     made = [_read(name, extra, given, source, under) for name, under in names]
     if source is not None and not any("files" in c.data["data"] for s in made for c in s.cells):
@@ -298,8 +299,8 @@ def _read(
     kind = kind_of(option("study", name))
     if protocol and kind != "study":
         raise ConfigError(_no_protocol(name, protocol))
-    if kind in ("inference", "comparison", "pays"):
-        own = [text for text in given if override_key(text).startswith("study.pays.")]
+    if kind in ("inference", "comparison", *KINDS):
+        own = [text for text in given if override_key(text).startswith(f"study.{kind}.")]
         return Study(name, compose([f"study={name}", *own]).values()["study"], (), {})
     study = read_study(name, extra, given, source, protocol)
     if protocol and any("files" in cell.data["data"] for cell in study.cells):
@@ -310,13 +311,13 @@ def _read(
 # -- what cannot be meant -----------------------------------------------------------------------
 
 
-def _refuse_others(study: str, given: Sequence[str]) -> None:
-    """Refuse overrides that the study of real tables has no use for."""
+def _refuse_others(study: str, kind: str, given: Sequence[str]) -> None:
+    """Refuse overrides that a study with jobs of its own has no use for."""
     for text in given:
-        if not override_key(text).startswith("study.pays."):
+        if not override_key(text).startswith(f"study.{kind}."):
             raise ConfigError(
                 f"override {text!r}: study {study} has no such setting; its own are those of "
-                f"study.pays, as in 'overrides=[\"study.pays.datasets=[sea]\"]'"
+                f"study.{kind}, as in 'overrides=[study.{kind}.seeds=2]'"
             )
 
 
@@ -347,8 +348,9 @@ def _refuse_absent_tables(studies: Mapping[str, Study]) -> None:
 def _refuse_dead_paths(studies: Mapping[str, Study]) -> None:
     """Refuse functions that do not exist before any work starts, not after all of it."""
     for study in studies.values():
-        figure = f"experiments.figures.{study.config['figure']}"
-        _check_path(figure, f"conf/study/{study.option}.yaml: figure")
+        for drawn in (study.config, *study.config.get("more", {}).values()):
+            figure = f"experiments.figures.{drawn['figure']}"
+            _check_path(figure, f"conf/study/{study.option}.yaml: figure")
     cells = {cell.name: cell for study in studies.values() for cell in study.cells}
     estimators = {(c.model, c.fit["estimator"]): list(c.fit["grid"]) for c in cells.values()}
     for (model, path), axes in estimators.items():

@@ -21,8 +21,8 @@ from experiments.publish import measured_parts, scored, simulated_parts
 
 __all__ = ["Progress", "calm", "duration", "watch"]
 
-#: Expected cost of a job of simulations, or of imputations, in the seconds of the costs of cells.
-SIMULATION, IMPUTATION = 20.0, 60.0
+#: Expected cost of a job of simulations, or of measurements, in the seconds of the costs of cells.
+SIMULATION, MEASUREMENT = 20.0, 60.0
 
 
 def duration(seconds: float) -> str:
@@ -59,7 +59,7 @@ class Progress:
         simulated = [path for name in plan.studies for path in simulated_parts(plan, name)]
         self.costs |= {root / path: SIMULATION for path in simulated}
         measured = [path for name in plan.studies for path in measured_parts(plan, name)]
-        self.costs |= {root / path: IMPUTATION for path in measured}
+        self.costs |= {root / path: MEASUREMENT for path in measured}
         self.studies = {name: [root / path for path in scored(plan, name)] for name in plan.studies}
         self.clock, self.begin = clock, clock()
         self.stale = {root / path for path in stale}

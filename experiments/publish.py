@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
+from experiments.cells import Study
 from experiments.claims.specifications import FACTS, STUDIES
 from experiments.inference.design import load_design, parts
 from experiments.io import digest
-from experiments.pays.design import parts as pays_parts
+from experiments.measured import KINDS, PAGES, Measured, measured
 from experiments.plan import Plan
 from experiments.registry import model
 
 __all__ = [
     "EXAMPLE", "arrays", "benchmarks", "captions", "claim_tables", "designs", "drawn", "looks",
-    "measured_parts", "pays_designs", "published", "record", "report_files", "scored", "simulated",
-    "simulated_parts",
+    "measured_parts", "measured_studies", "page", "pictures", "published", "record",
+    "report_files", "scored", "simulated", "simulated_parts",
 ]  # fmt: skip
 
 #: The picture of the README's example.
 EXAMPLE = "readme_stations.png"
 #: Studies that are no part of the paper's run, but are published too.
-APART = ("inference", "pays")
+APART = ("inference", *KINDS)
 #: What is written about a run as a whole, and in which format.
 RECORDS = {"provenance": "json", "captions": "json", "run": "json", "jobs": "csv",
            "facts": "csv", "claims": "csv"}  # fmt: skip
@@ -57,17 +58,31 @@ def simulated_parts(plan: Plan, study: str) -> list[str]:
     return [f"{plan.directory}/inference/{study}/simulated/{name}.npz" for name in names]
 
 
-def pays_designs(plan: Plan) -> dict[str, dict[str, Any]]:
-    """Return the designs of the studies of real tables, by study."""
-    found = {name: study.config.get("pays") for name, study in plan.studies.items()}
-    return {name: design for name, design in found.items() if design}
+def measured_studies(plan: Plan) -> dict[str, Measured]:
+    """Return the studies that are measured by jobs of their own, by name."""
+    found = {name: measured(study.config) for name, study in plan.studies.items()}
+    return {name: one for name, one in found.items() if one is not None}
 
 
 def measured_parts(plan: Plan, study: str) -> list[str]:
-    """Return the files of the jobs of a study of real tables."""
-    design = plan.studies[study].config.get("pays")
-    names = pays_parts(design) if design else {}
-    return [f"{plan.directory}/pays/{study}/{name}.parquet" for name in names]
+    """Return the files of the jobs of such a study."""
+    found = measured(plan.studies[study].config)
+    if found is None:
+        return []
+    return [f"{plan.directory}/{found.kind}/{study}/{name}.parquet" for name in found.parts]
+
+
+def pictures(plan: Plan) -> dict[str, tuple[str, Study]]:
+    """Return the pictures of a run: from which study, and that study as it is drawn there.
+
+    A study has one of its own name, and those that it has under ``more``.
+    """
+    found = {}
+    for name, study in plan.studies.items():
+        found[name] = (name, study)
+        for key, other in study.config.get("more", {}).items():
+            found[f"{name}_{key}"] = (name, replace(study, config={**study.config, **other}))
+    return found
 
 
 def scored(plan: Plan, study: str) -> list[str]:
@@ -87,9 +102,9 @@ def arrays(plan: Plan, study: str, kind: str) -> list[str]:
     return [f"{plan.directory}/{kind}/{name}.npz" for name in names]
 
 
-def drawn(plan: Plan, study: str) -> dict[str, Any]:
+def drawn(plan: Plan, picture: str) -> dict[str, Any]:
     """Return what a figure needs of its study."""
-    found = plan.studies[study]
+    found = pictures(plan)[picture][1]
     labels = [cell.labels for cell in found.cells]
     known = {"config": found.config, "settings": found.settings, "simulated": found.simulated}
     return {**known, "labels": labels, "protocol": found.protocol}
@@ -111,7 +126,7 @@ def published(plan: Plan) -> dict[str, str]:
     if plan.overrides or not (plan.collection or plan.name in APART):
         return {}
     out = plan.directory
-    files = {f"{n}.{kind}": f"{out}/figures/{n}.{kind}" for n in plan.studies
+    files = {f"{n}.{kind}": f"{out}/figures/{n}.{kind}" for n in pictures(plan)
              for kind in ("png", "csv")}  # fmt: skip
     # a row per replicate, so that every interval can be computed again
     files |= {f"{n}.parquet": f"{out}/tables/{n}.parquet" for n in plan.studies}
@@ -134,11 +149,22 @@ def report_files(plan: Plan) -> dict[str, str]:
     return {"text": text, "page": f"{plan.directory}/report{plan.suffix}.html"}
 
 
+def page(plan: Plan) -> dict[str, str]:
+    """Return the text of docs/ that a run renders from its table: its kind, table and name."""
+    found = {
+        kind: {"kind": kind, "table": f"figures/{kind}.parquet", "text": text}
+        for kind, text in PAGES.items()
+    }
+    return found[plan.name] if found.get(plan.name, {}).get("table") in published(plan) else {}
+
+
 def captions(plan: Plan) -> dict[str, dict[str, Any]]:
     """Return title, caption and number in the paper of every figure."""
+    found = {s.name: s for s in plan.studies.values()}
+    found |= {name: s for name, (study, s) in pictures(plan).items() if name != study}
     return {
-        s.name: {"title": s.config["title"], "caption": s.caption, "figure": s.number}
-        for s in plan.studies.values()
+        name: {"title": s.config["title"], "caption": s.caption, "figure": s.number}
+        for name, s in found.items()
     }
 
 
@@ -168,10 +194,8 @@ def benchmarks(plan: Plan) -> dict[str, list[str]]:
         for study, design in designs(plan).items()
         for part in parts(design)
     ]
-    files["imputation"] = [
-        f"{root}/measure/{study}/{part}.tsv"
-        for study, design in pays_designs(plan).items()
-        for part in pays_parts(design)
-    ]
+    for study, found in measured_studies(plan).items():
+        own = [f"{root}/measure/{found.kind}/{study}/{part}.tsv" for part in found.parts]
+        files.setdefault(f"measure {found.kind}", []).extend(own)
     files["score"] = [f"{root}/score/{n}.tsv" for n in plan.studies]
     return files

@@ -11,12 +11,13 @@ from typing import Any
 
 from experiments import registry
 from experiments.lookup import ConfigError, conf_dir, suggest
+from experiments.measured import KINDS
 
 __all__ = ["STUDY_KINDS", "check", "kind_of", "leaves"]
 
 #: What a file of conf/study can be: a figure, several of them, a figure of the tables of others,
-#: the study of unstated settings, or the one of real tables.
-STUDY_KINDS = ("study", "collection", "comparison", "inference", "pays")
+#: the study of unstated settings, or one that is measured by jobs of its own.
+STUDY_KINDS = ("study", "collection", "comparison", "inference", *KINDS)
 
 
 def leaves(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -31,7 +32,7 @@ def leaves(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def kind_of(study: Mapping[str, Any]) -> str:
     """Return which of :data:`STUDY_KINDS` a file of conf/study is."""
     keys = {"studies": "collection", "tables": "comparison"}
-    keys |= {"inference": "inference", "pays": "pays"}
+    keys |= {kind: kind for kind in ("inference", *KINDS)}
     return next((kind for key, kind in keys.items() if key in study), "study")
 
 

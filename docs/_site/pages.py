@@ -28,6 +28,7 @@ NAVIGATION = {
             "missing-data",
             "choosing-hyperparameters",
             "trust",
+            "trust-study",
             "solvers",
             "simulation-and-metrics",
             "neighbours",

@@ -25,7 +25,7 @@ from kgl.seeding import stream
 from kgl.simulate import missing_mask
 from kgl.solvers.density_step import density_step
 
-__all__ = ["choose_source", "facts", "sushi", "swiss", "why_unavailable"]
+__all__ = ["choose_source", "facts", "reviewers", "sushi", "swiss", "why_unavailable"]
 
 _UNITS = {"m": 1.0, "km": 1000.0}
 
@@ -129,8 +129,7 @@ def sushi(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
             "items: lower data.n or data.options.min_rated"
         )
     _check(ratings.shape[1], settings)
-    rng = stream(settings["seed"], "sushi", "reviewers", replicate)
-    drawn = rng.permutation(len(ratings))[:n]
+    drawn = reviewers(len(ratings), n, settings["seed"], replicate)
     raw = ratings[drawn]
     Y = raw - means(raw, options["centre"])
     kernel_x = _rbf(options["bandwidth_x"], options["scale"])
@@ -146,6 +145,11 @@ def sushi(settings: Mapping[str, Any], replicate: int) -> dict[str, Array]:
         "groups": loaded.groups.to_numpy().astype(str),
         "names": np.array(loaded.ratings.columns, dtype=str),
     }
+
+
+def reviewers(total: int, n: int, seed: int, replicate: int) -> np.ndarray:
+    """Return the rows of reviewers drawn at random."""
+    return stream(seed, "sushi", "reviewers", replicate).permutation(total)[:n]
 
 
 def _check(m: int, settings: Mapping[str, Any]) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["NEW_NODES", "parts"]
+__all__ = ["JOB", "NEW_NODES", "parts"]
 
+#: The settings that a job depends on, besides its own.
+JOB = ("seeds", "methods", "left_out")
 #: In the place of a pattern of gaps: nodes that were never observed.
 NEW_NODES = "new_nodes"
 

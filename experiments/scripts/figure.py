@@ -5,7 +5,7 @@ from experiments.io import logged
 
 with logged(snakemake.log[0]):
     draw(
-        snakemake.wildcards.study,
+        snakemake.wildcards.picture,
         snakemake.params.study,
         table=snakemake.input.table,
         fits=list(snakemake.input.fits),

@@ -1,8 +1,9 @@
-"""Measure all methods on one real table with one kind of gaps."""
+"""Do one job of a study that is measured by jobs of its own."""
 
 from experiments.io import logged, save_table
-from experiments.pays.measure import measure
+from experiments.measured import Measured
 
 with logged(snakemake.log[0]) as report:
     part, design = dict(snakemake.params.part), dict(snakemake.params.design)
-    save_table(snakemake.output[0], measure(part, design, report), {"part": part, "design": design})
+    table = Measured(snakemake.wildcards.kind, design).measure(part, design, report)
+    save_table(snakemake.output[0], table, {"part": part, "design": design})

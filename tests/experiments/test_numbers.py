@@ -38,6 +38,7 @@ ALLOWED = {
     ),
     "experiments/report/findings.md.jinja": (),
     "experiments/report/when-it-pays.md.jinja": (),
+    "experiments/report/trust-study.md.jinja": (),
 }  # fmt: skip
 
 

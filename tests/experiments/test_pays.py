@@ -266,7 +266,7 @@ def test_the_tracked_text_is_what_the_published_table_gives() -> None:
 
 def test_the_study_has_one_job_for_each_table_pattern_and_rate() -> None:
     plan = make_plan("pays")
-    design = publish.pays_designs(plan)["pays"]
+    design = publish.measured_studies(plan)["pays"].design
     assert set(design["datasets"]) == set(datasets.DATASETS)
     assert len(design["datasets"]) >= 8
     assert set(design["methods"]) == set(methods.METHODS)
@@ -275,8 +275,8 @@ def test_the_study_has_one_job_for_each_table_pattern_and_rate() -> None:
     assert len(parts(design)) == len(files) == len(set(files)) == jobs
     assert set(publish.published(plan)) == {f"figures/pays.{k}" for k in ("png", "csv", "parquet")}
     assert publish.report_files(plan) == publish.claim_tables(plan) == {}
-    assert len(publish.benchmarks(plan)["imputation"]) == jobs
-    assert not publish.pays_designs(make_plan("paper"))
+    assert len(publish.benchmarks(plan)["measure pays"]) == jobs
+    assert not publish.measured_studies(make_plan("paper"))
 
 
 def test_overrides_choose_a_part_of_the_study() -> None:
@@ -284,7 +284,7 @@ def test_overrides_choose_a_part_of_the_study() -> None:
     plan = make_plan("pays", given)
     assert plan.run.startswith("pays-")
     assert publish.published(plan) == {}
-    assert publish.pays_designs(plan)["pays"]["seeds"] == 2
+    assert publish.measured_studies(plan)["pays"].design["seeds"] == 2
     with pytest.raises(ConfigError, match=r"replicates=3.*study\.pays"):
         make_plan("pays", ["replicates=3"])
     with pytest.raises(ConfigError, match=r"seeds"):
@@ -293,7 +293,7 @@ def test_overrides_choose_a_part_of_the_study() -> None:
 
 
 def test_the_tiny_twin_needs_no_further_package() -> None:
-    design = publish.pays_designs(make_plan("pays_tiny"))["pays_tiny"]
+    design = publish.measured_studies(make_plan("pays_tiny"))["pays_tiny"].design
     measure.check(design)
     assert not {*design["datasets"], *design["new_nodes"]} & set(datasets.PACKAGES)
     (one, new) = parts(design).values()

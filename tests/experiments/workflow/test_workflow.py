@@ -41,8 +41,14 @@ DATA = frozenset(f"{OUT}/data/{name}.npz" for name in PLAN.groups)
 EVERY = {name for name, study in PLAN.studies.items() if study.cells}
 INFERRED = set(publish.designs(PLAN))
 SIMULATED = {path for name in INFERRED for path in publish.simulated_parts(PLAN, name)}
-PAYS = set(publish.pays_designs(PLAN))
-MEASURED = {path for name in PAYS for path in publish.measured_parts(PLAN, name)}
+PICTURES = {name: study for name, (study, _) in publish.pictures(PLAN).items()}
+OWN = publish.measured_studies(PLAN)
+#: Studies with jobs of their own, those that simulate among them, their jobs and their pictures.
+TRUST = {name for name, study in OWN.items() if study.kind == "trust"}
+MEASURED = {path for name in OWN for path in publish.measured_parts(PLAN, name)}
+TRUSTED = {path for name in TRUST for path in publish.measured_parts(PLAN, name)}
+OWN_PICTURES = {name for name, study in PICTURES.items() if study in OWN}
+TRUST_PICTURES = {name for name, study in PICTURES.items() if study in TRUST}
 #: Rules that gather results.
 GATHER = {"claims", "summary", "publish", "verdict", "example"}
 #: The settings of the smoke run, so that one study of it can be run by itself.
@@ -102,14 +108,14 @@ def test_the_copy_runs_its_own_code(smoke):
 
 
 def test_every_rule_ran(smoke):
-    names = ("Snakefile", "experiments/inference/rules.smk", "experiments/pays/rules.smk")
+    names = ("Snakefile", "experiments/inference/rules.smk", "experiments/measured.smk")
     files = (smoke.root / name for name in names)
     text = "\n".join(path.read_text() for path in files)
     rules = re.findall(r"^ *rule (\w+):", text, re.MULTILINE)
     logs = smoke.root / OUT / "logs"
     names = {path.relative_to(logs).parts[0].removesuffix(".log") for path in logs.rglob("*.log")}
     # a tracked text is rendered from published tables alone
-    assert names == set(rules) - {"all", "when_it_pays"}
+    assert names == set(rules) - {"all", "page"}
     for log in logs.rglob("*.log"):
         assert "Traceback" not in log.read_text(encoding="utf-8"), log
 
@@ -120,10 +126,10 @@ def test_all_models_are_in_the_tables(smoke):
     }
     for name in ("fig2-printed", "fig2-described", "fig3-described"):
         assert set(tables[name]["model"]) == MODELS
-    assert {name for name in tables if name not in EVERY} == INFERRED | PAYS
+    assert {name for name in tables if name not in EVERY} == INFERRED | set(OWN)
     inferred = tables.pop("inference_tiny")
-    measured = tables.pop("pays_tiny")
-    assert (measured["error"] == "").all()
+    for name in OWN:
+        assert (tables.pop(name)["error"].fillna("") == "").all()
     assert {"printed", "described"} <= set(inferred.loc[inferred["table"] == "named", "name"])
     for name, table in tables.items():
         assert set(table["study"]) == {name}
@@ -133,9 +139,9 @@ def test_all_models_are_in_the_tables(smoke):
         assert len(table.drop_duplicates(labels)) == len(PLAN.studies[name].cells)
 
 
-@pytest.mark.parametrize("study", PLAN.studies)
-def test_every_study_has_its_figure(study, smoke):
-    path = smoke.root / OUT / "figures" / study
+@pytest.mark.parametrize("picture", PICTURES)
+def test_every_study_has_its_figures(picture, smoke):
+    path = smoke.root / OUT / "figures" / picture
     assert min(imread(path.with_suffix(".png")).shape[:2]) > 100
     assert path.with_suffix(".pdf").read_bytes().startswith(b"%PDF")
     assert len(pd.read_csv(path.with_suffix(".csv"))) > 0
@@ -300,7 +306,8 @@ REAL_DATA = frozenset(path for path in DATA if SUFFIX in path)
 
 def drawn_by(*modules):
     """Names of the studies whose figures are functions of some modules."""
-    figures = {name: study.config["figure"] for name, study in PLAN.studies.items()}
+    drawn = publish.pictures(PLAN)
+    figures = {name: study.config["figure"] for name, (_, study) in drawn.items()}
     return {name for name, figure in figures.items() if figure.partition(".")[0] in modules}
 
 
@@ -339,7 +346,9 @@ INFER = {
                 "data": CONTROLLED,
                 "fit": CONTROLLED_FITS,
                 "score": drawn_by("controls"),
-                "figure": drawn_by("controls"),
+                "measure": TRUSTED,
+                "gather": TRUST,
+                "figure": drawn_by("controls") | TRUST_PICTURES,
             },
             "experiments/claims/evidence.py": {},
         },
@@ -347,8 +356,8 @@ INFER = {
             "kgl/plotting.py": {"figure": drawn_by("viewpoint")},
             "experiments/report/informativeness.py": {},
         },
-        {"experiments/figures/style.py": {"figure": EVERY | INFERRED | PAYS}},
-        {"experiments/score.py": {**ALL_TABLES, "figure": EVERY | INFERRED | PAYS}},
+        {"experiments/figures/style.py": {"figure": EVERY | INFERRED | OWN_PICTURES}},
+        {"experiments/score.py": {**ALL_TABLES, "figure": EVERY | INFERRED | OWN_PICTURES}},
         # a graph step makes the ground truth of the Swiss data
         {
             "kgl/solvers/graph_step.py": {
@@ -358,8 +367,8 @@ INFER = {
                 **ALL_TABLES,
                 **INFER,
                 "measure": MEASURED,
-                "gather": PAYS,
-                "figure": EVERY | INFERRED | PAYS,
+                "gather": set(OWN),
+                "figure": EVERY | INFERRED | OWN_PICTURES,
             }
         },
         {
@@ -369,7 +378,9 @@ INFER = {
                 "fit": FITS,
                 **ALL_TABLES,
                 **INFER,
-                "figure": EVERY | INFERRED,
+                "measure": TRUSTED,
+                "gather": TRUST,
+                "figure": EVERY | INFERRED | TRUST_PICTURES,
             }
         },
     ],
