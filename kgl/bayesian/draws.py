@@ -80,6 +80,7 @@ def draw_posterior(
     warmup: int,
     draws: int,
     seed: np.random.SeedSequence,
+    centered: bool = False,
     progress: Progress | None = None,
 ) -> Draws:
     """Run all chains.
@@ -92,6 +93,8 @@ def draw_posterior(
         Number of chains, sweeps that are not kept, and sweeps that are.
     seed : numpy.random.SeedSequence
         Each chunk of chains has a child of it.
+    centered : bool
+        As for :class:`Chains`: signals then include the levels of nodes.
     progress : callable, optional
         Called as ``progress(done, total)``, in sweeps.
     """
@@ -117,7 +120,7 @@ def draw_posterior(
     square, done, first = np.zeros((n, m)), 0, 0
     total = len(parts) * (warmup + draws)
     for part, child in zip(parts, seed.spawn(len(parts)), strict=True):
-        running = Chains(Y, mask, rows, forms, prior, part, np.random.default_rng(child))
+        running = Chains(Y, mask, rows, forms, prior, part, np.random.default_rng(child), centered)
         own = slice(first, first + part)
         for sweep in range(warmup + draws):
             running.steps.adapting = sweep < warmup
@@ -129,11 +132,12 @@ def draw_posterior(
                 continue
             draw = sweep - warmup
             _keep(kept, own, draw, running)
-            kept.signal_mean += running.signals.sum(axis=0)
-            square += np.einsum("cij,cij->ij", running.signals, running.signals)
+            signals = running.with_levels()
+            kept.signal_mean += signals.sum(axis=0)
+            square += np.einsum("cij,cij->ij", signals, signals)
             for chain in range(first, first + part):
                 if (chain, draw) in where:
-                    kept.signals[where[chain, draw]] = running.signals[chain - first]
+                    kept.signals[where[chain, draw]] = signals[chain - first]
         first += part
     kept.signal_mean /= chains * draws
     kept.signal_variance = np.maximum(square / (chains * draws) - kept.signal_mean**2, 0.0)

@@ -30,6 +30,8 @@ from kgl.problem import ModelSpec
 
 __all__ = ["BayesianKGL"]
 
+#: Precision of the data that the sampler sees, in units of their standard deviation.
+DIGIT = 2.0**-20
 #: Markov chains where their number is not given: half as many from this number of nodes on.
 CHAINS, LARGE = 16, 50
 #: Convergence of edge probabilities is poor if more than one pair in twenty has a larger split
@@ -212,9 +214,11 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         entropy = check_random_state(self.random_state).randint(2**32, size=4, dtype=np.uint32)
         self._entropy = [int(word) for word in entropy]
         draws = draw_posterior(
-            ready.values * flips / self._unit, ready.mask, self._rows, forms, self._prior,
+            # chains amplify rounding: digits that depend on units and levels are cut off
+            np.round(ready.values * flips / self._unit / DIGIT) * DIGIT,
+            _informative(ready.values, ready.mask), self._rows, forms, self._prior,
             chains=self._chains(len(ready.names)), warmup=self.n_warmup, draws=self.n_draws,
-            seed=self._seed_of("fit"), progress=report,
+            seed=self._seed_of("fit"), centered=self.center != "none", progress=report,
         )  # fmt: skip
         self._ready, self._draws = ready, draws.turned(flips)
         self._index = list(Y.index) if hasattr(Y, "loc") else None
@@ -355,3 +359,14 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
             f"{self.edge_error_.max():.2f}"
         )
         return "\n".join(lines)
+
+
+def _informative(values: Array, mask: Mask | None) -> Mask | None:
+    """Return which entries inform the sampler: those observed, but none of constant columns.
+
+    These are zero after centring, which looks like the best of all neighbours.
+    """
+    constant = ~values.any(axis=0)
+    if not constant.any():
+        return mask
+    return (np.ones(values.shape, bool) if mask is None else mask) & ~constant

@@ -67,11 +67,15 @@ class Chains:
         Number of chains.
     rng : numpy.random.Generator
         Source of randomness.
+    centered : bool
+        Whether nodes were centred by the mean of their observed entries. Where entries are missing,
+        that mean is uncertain: a level of each node is then drawn too, all being equally likely
+        beforehand.
     """
 
     def __init__(
         self, Y: Array, mask: Mask | None, rows: Rows, forms: Array, prior: Prior, chains: int,
-        rng: np.random.Generator,
+        rng: np.random.Generator, centered: bool = False,
     ) -> None:  # fmt: skip
         self.Y, self.mask, self.rows, self.forms = Y, mask, rows, forms
         self.prior, self.rng = prior, rng
@@ -91,6 +95,8 @@ class Chains:
             start = 0.1 * rng.standard_normal((chains, *Y.shape))
             self.full = np.where(mask, Y, start)
         self.signals: Array = np.zeros((chains, *Y.shape))
+        self.levels: Array = np.zeros((chains, self.m))
+        self.leveled = mask.any(axis=0) if centered and mask is not None else None
         self.inclusion = np.zeros_like(self.weights)
         self.means = np.zeros_like(self.weights)
 
@@ -101,7 +107,8 @@ class Chains:
         values, vectors = spectrum(self.weights, self.m)
         if self.mask is not None and self.rows.vectors is None:
             self._draw_missing(draw_rows(
-                self.Y, self.mask, values + self.kappa[:, None], vectors, self.noise, self.rng
+                self._observed(), self.mask, values + self.kappa[:, None], vectors, self.noise,
+                self.rng,
             ))  # fmt: skip
         elif self.mask is not None:
             for _ in range(ROUNDS):
@@ -114,11 +121,47 @@ class Chains:
         values = self._draw_scales(Rotated.of(self.rows, self.full, rotated, vectors), values)
         precision = values + self.kappa[:, None]
         G = draw_whitened(self.rows, rotated, precision, vectors, self.noise, self.rng)
+        if self.leveled is not None:
+            G = G + self._draw_levels(G, precision, vectors)
+            rotated = self.rows.rotate(self.full)
         self.signals = self._unwhitened(G)
         groups = group_moments(self.rows, rotated, G, self.noise, self.rng)
         self._draw_edges(EdgeSweep(precision, vectors, groups))
         self._draw_rate()
         self._draw_density(rotated)
+
+    def _draw_levels(self, G: Array, precision: Array, vectors: Array) -> Array:
+        r"""Draw levels of nodes given all but the mean of their signals; return the change of G.
+
+        A level h mu, with h the projection of ones on the range of K_z, and a mean of the signals,
+        h c, make up for each other in the data. With all levels equally likely, c has its prior
+        distribution, :math:`N(0, \Theta^{-1} / h^\top K_z^{-1} h)`, whatever the data.
+        """
+        ones = self.rows.rotate(np.ones((self.rows.n, 1)))
+        a = ones / np.sqrt(self.rows.values)[:, None]  # h, whitened
+        size = float((a**2).sum())
+        old = (a.T @ G)[:, 0] / size
+        random = self.rng.standard_normal(old.shape) / np.sqrt(precision * size)
+        change = (vectors @ random[..., None])[..., 0] - old
+        # what was never observed has no level: its signal alone changes
+        self.levels = self.levels - np.where(self.leveled, change, 0.0)
+        self.full = self.full + self.rows.back(ones) * change[:, None]
+        return np.asarray(a * change[:, None])
+
+    def _observed(self) -> Array:
+        """Return the data without levels, per chain where there are levels."""
+        if self.leveled is None:
+            return self.Y
+        return np.asarray(self.Y - self._leveled_rows())
+
+    def _leveled_rows(self) -> Array:
+        """Return the levels at all observations (chains, n, m)."""
+        ones = self.rows.back(self.rows.rotate(np.ones((self.rows.n, 1))))
+        return np.asarray(ones * self.levels[:, None])
+
+    def with_levels(self) -> Array:
+        """Return signals (chains, n, m) with levels, as the data have them."""
+        return self.signals if self.leveled is None else self.signals + self._leveled_rows()
 
     def _unwhitened(self, G: Array) -> Array:
         """Return signals of whitened ones."""
@@ -128,7 +171,7 @@ class Chains:
         """Draw missing entries given signals."""
         assert self.mask is not None
         noise = np.sqrt(self.noise)[:, None, None] * self.rng.standard_normal(signals.shape)
-        self.full = np.where(self.mask, self.Y, signals + noise)
+        self.full = np.where(self.mask, self._observed(), signals + noise)
 
     def _draw_scales(self, data: Rotated, values: Array) -> Array:
         """Draw noise variance, kappa and the scale of all weights; return the eigenvalues of L.
