@@ -214,8 +214,8 @@ class Prediction(FittedTables):
             Observed entries as they are, fitted signals elsewhere; of pandas or polars as ``Y``.
         std : array or DataFrame (n, m)
             Standard deviations of the missing entries, noise included; 0 where observed. Only with
-            ``return_std``. They are as wide as the errors of observed entries that are left out one
-            at a time; the graph counts as known, so intervals can be too narrow where it is not.
+            ``return_std``. Intervals are at least as wide as the errors of observed entries that
+            are left out one at a time; but the graph counts as known, so they can be too narrow.
         """
         filled = super().impute(Y)
         if not return_std:

@@ -4,13 +4,17 @@ Signals are the posterior mean of a Gaussian process: with :math:`\Sigma` the co
 ridge and smoothness terms stand for, :math:`F \sim N(0, \sigma^2 \Sigma)` and entries observed with
 noise of variance :math:`\sigma^2`. The fit does not depend on :math:`\sigma^2`; intervals do. With
 :math:`A = (I + M \Sigma M)^{-1}` and residuals :math:`r = A y`, an observed entry that is left out
-is missed by :math:`r_i / A_{ii}`, with variance :math:`\sigma^2 / A_{ii}`. So
+is missed by :math:`r_i / A_{ii}`, with variance :math:`\sigma^2 / A_{ii}`. There are two estimates,
 
-.. math:: \hat\sigma^2 = \frac{1}{N} \sum_i \frac{r_i^2}{A_{ii}}
+.. math::
+    \frac{1}{N} \sum_i \frac{r_i^2}{A_{ii}}
+    \quad\text{and}\quad \frac{1}{N} y^\top A y = \frac{1}{N} \sum_i y_i r_i.
 
-makes intervals as wide as the errors of entries that are left out one at a time. Where the model is
-right it estimates the same as the profile estimate, :math:`y^\top A y / N`; where ``lam`` and
-``rho`` are not those of the data, that one makes intervals too narrow.
+The first makes intervals as wide as the errors of entries that are left out one at a time. The
+second is that of maximum likelihood. Where the model is right both estimate the same. Where ``lam``
+and ``rho`` are not those of the data the second is too small; where a graph of many nodes is
+learned from few observations, so that it knows the entries left out, the first is. The larger of
+the two is taken.
 
 Signals that are drawn from the prior, observed where the data are, and fitted by the same signal
 step miss what was drawn by an error that has the posterior's covariance (Matheron's rule), and
@@ -60,12 +64,13 @@ class Spread:
 def noise_variance(
     data: SignalData, spec: ModelSpec, L: Array, lam: float, rho: float, spread: Spread
 ) -> float:
-    """Return the variance of the noise by leaving out entries, in units of the prepared data."""
-    residuals = data.Y - _fitted(data, spec, L, lam, rho)
+    """Return the variance of the noise in units of the prepared data: the larger estimate."""
     seen = np.ones(data.Y.shape, dtype=bool) if data.mask is None else data.mask
-    ratio = residuals[seen] ** 2 / spread.residual[seen]
+    residuals = (data.Y - _fitted(data, spec, L, lam, rho))[seen]
     # the mean of 1 / A_ii, where A_ii is itself a mean of squares of so many draws
-    return float(np.mean(ratio)) * (spread.draws - 2) / spread.draws
+    bias = (spread.draws - 2) / spread.draws
+    left_out = bias * float(np.mean(residuals**2 / spread.residual[seen]))
+    return max(left_out, float(np.mean(data.Y[seen] * residuals)))
 
 
 def _fitted(data: SignalData, spec: ModelSpec, L: Array, lam: float, rho: float) -> Array:
