@@ -22,7 +22,7 @@ READY := $(VENV)/.stamp-project
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help env test check docs figures preview inference pays trust smoke compare bench lock clean
+.PHONY: help env test check docs figures preview inference pays trust smoke compare bench peers lock clean
 
 # One BLAS thread everywhere: results and timings do not depend on the number of cores, and
 # parallelism comes from processes.
@@ -118,6 +118,10 @@ compare: $(READY) ## Compare two runs: make compare FIRST=paper SECOND=fig2-1a2b
 
 bench: $(READY) ## Time kgl against the alternatives, one thread
 	"$(BIN)/python" -m benchmarks.run
+
+# Needs R with BDgraph; says how to install it.
+peers: $(READY) ## Compare edge probabilities with those of BDgraph (R), and renew docs/benchmarks.md
+	"$(BIN)/python" -m benchmarks.peers
 
 # Universal: one file for every platform and every Python from 3.11, with one version per package.
 # No index address, no find-links path and no command line of this machine end up in the files.

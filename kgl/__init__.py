@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kgl import datasets, kernels, metrics, simulate
     from kgl.bayesian import BayesianKGL
+    from kgl.comparison import compare
     from kgl.graph import learn_laplacian
     from kgl.grid import DEFAULT_GRID, GridResult, fit_grid
     from kgl.imputer import KGLImputer
@@ -38,6 +39,7 @@ _HOME = {
     "GridResult": "grid",
     "KGLAgnostic": "models",
     "KGLImputer": "imputer",
+    "compare": "comparison",
     "fit_grid": "grid",
     "kkt_residual": "problem",
     "learn_laplacian": "graph",
@@ -59,6 +61,7 @@ __all__ = [
     "GridResult",
     "KGLAgnostic",
     "KGLImputer",
+    "compare",
     "datasets",
     "fit_grid",
     "kernels",

@@ -271,13 +271,19 @@ def check_flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def check_observations(Y: Array, *, empty_nodes: bool = False) -> tuple[Array, np.ndarray | None]:
+def check_observations(
+    Y: Array, *, empty_nodes: bool = False, names: list[Any] | None = None
+) -> tuple[Array, np.ndarray | None]:
     """Return the data with zeros for missing entries, and the mask (None if complete).
 
     ``Y`` is an (n, m) float array in which NaN means missing. With ``empty_nodes`` a node may have
-    no observed entry at all.
+    no observed entry at all. ``names`` are those of the columns, for messages.
     """
     m = Y.shape[1]
+
+    def called(j: int) -> str:
+        return "" if names is None else f" (column {names[j]!r})"
+
     if m < 2:
         raise ValueError(
             f"Y has {m} feature(s) (shape={Y.shape}) while a minimum of 2 is required. Features "
@@ -288,7 +294,7 @@ def check_observations(Y: Array, *, empty_nodes: bool = False) -> tuple[Array, n
         i, j = infinite[0]
         raise ValueError(
             f"Y contains infinity: {len(infinite)} infinite value(s), the first is "
-            f"Y[{i}, {j}] = {Y[i, j]}; replace them by NaN (missing) or by a number"
+            f"Y[{i}, {j}]{called(j)} = {Y[i, j]}; replace them by NaN (missing) or by a number"
         )
     mask = ~np.isnan(Y)
     if mask.all():
@@ -300,7 +306,8 @@ def check_observations(Y: Array, *, empty_nodes: bool = False) -> tuple[Array, n
         empty = np.flatnonzero(~mask.any(axis=axis))
         if len(empty) and not (what == "column" and empty_nodes):
             raise ValueError(
-                f"{what} {empty[0]} of Y has no observed entry (NaN throughout; {len(empty)} such "
+                f"{what} {empty[0]} of Y{called(empty[0]) if what == 'column' else ''} has no "
+                f"observed entry (NaN throughout; {len(empty)} such "
                 f"{what}(s)): {remedy}"
             )
     return np.where(mask, Y, 0.0), mask

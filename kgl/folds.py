@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from kgl._types import Array
+from kgl._validation import check_option
 from kgl.problem import MODELS, ModelSpec
 from kgl.solvers.alternating import Options
 
 __all__ = [
-    "COUNTERPART_LAM", "HOLD_OUTS", "cross_validate_grid", "hold_out", "loosened",
+    "COUNTERPART_LAM", "HOLD_OUTS", "choose_folds", "cross_validate_grid", "hold_out", "loosened",
     "masked_counterpart", "split",
 ]  # fmt: skip
 
@@ -109,6 +111,33 @@ def split(
             "folds, or folds='random'"
         )
     return folds
+
+
+def choose_folds(
+    folds: Any, values: Array, n_folds: int, seed: int | np.random.Generator
+) -> list[np.ndarray]:
+    """Return the entries to hold out in each fold: those given, or as :func:`split` has them.
+
+    Parameters
+    ----------
+    folds : str or sequence of bool arrays (n, m)
+        One of :data:`HOLD_OUTS`, or the entries themselves.
+    values : array (n, m)
+        The data; NaN where missing.
+    n_folds, seed
+        As for :func:`split`; not used where entries are given.
+    """
+    mask = ~np.isnan(values)
+    if isinstance(folds, str):
+        check_option("folds", folds, HOLD_OUTS)
+        return split(mask, n_folds, np.random.default_rng(seed), folds)
+    given = [np.asarray(held, dtype=bool) for held in folds]
+    if len(given) < 2 or any(h.shape != mask.shape or not (h & mask).any() for h in given):
+        raise ValueError(
+            f"folds must be two or more boolean arrays of the shape of Y, {mask.shape}, each with "
+            "an observed entry; or one of " + ", ".join(map(repr, HOLD_OUTS))
+        )
+    return [held & mask for held in given]
 
 
 def _mean_run(missing: np.ndarray) -> float:

@@ -77,7 +77,7 @@ class TableInput:
         array = validate_data(
             self, Y, dtype=np.float64, ensure_all_finite=False, ensure_min_features=0
         )
-        values, mask = check_observations(array)
+        values, mask = check_observations(array, names=names)
         m = values.shape[1]
         names = list(range(m)) if names is None else names
         given_names = None if columns is None else names

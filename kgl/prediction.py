@@ -17,7 +17,7 @@ from kgl.preparation import Preparation
 from kgl.problem import ModelSpec
 from kgl.solvers.alternating import Options
 from kgl.solvers.signal_step import SignalData
-from kgl.uncertainty import noise_variance, signal_variance
+from kgl.uncertainty import noise_variance, signal_spread
 
 __all__ = ["FittedTables", "Prediction", "Prepared"]
 
@@ -214,8 +214,8 @@ class Prediction(FittedTables):
             Observed entries as they are, fitted signals elsewhere; of pandas or polars as ``Y``.
         std : array or DataFrame (n, m)
             Standard deviations of the missing entries, noise included; 0 where observed. Only with
-            ``return_std``. The graph, the kernels, ``lam`` and ``rho`` count as known, so intervals
-            can be too narrow where they are not.
+            ``return_std``. Intervals are at least as wide as the errors of observed entries that
+            are left out one at a time; but the graph counts as known, so they can be too narrow.
         """
         filled = super().impute(Y)
         if not return_std:
@@ -230,17 +230,18 @@ class Prediction(FittedTables):
     ) -> Array:
         """Return standard deviations of values, noise included, in the units of the data."""
         data, (lam, rho) = self._ready.data, self._point
+        if not self._spec.fitted:
+            raise ValueError("GL fits no signals, so there is no deviation of any; use KGLN or KGL")
         if not self._spec.ridge:
             raise ValueError(
                 f"{self._spec.name} has no ridge term, so its signals have no finite prior "
                 "variance; use KGLN without a kernel for standard deviations"
             )
         spec, rng = self._ready.spec, np.random.default_rng(random_state)
-        noise = noise_variance(data, spec, self.laplacian_, lam, rho)
-        variance = signal_variance(
-            data, spec, self.laplacian_, lam, rho, left=left, right=right, rng=rng
-        )
-        return np.asarray(np.sqrt(noise * (1.0 + variance)) * preparation.scale)
+        given = (data, spec, self.laplacian_, lam, rho)
+        spread = signal_spread(*given, left=left, right=right, rng=rng)
+        noise = noise_variance(*given, spread)
+        return np.asarray(np.sqrt(noise * (1.0 + spread.variance)) * preparation.scale)
 
     def predict(
         self,

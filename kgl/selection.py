@@ -17,14 +17,7 @@ from kgl._progress import Progress, reporter
 from kgl._types import Array
 from kgl._validation import as_floats, check_option
 from kgl.base import GraphLearner
-from kgl.folds import (
-    HOLD_OUTS,
-    cross_validate_grid,
-    hold_out,
-    loosened,
-    masked_counterpart,
-    split,
-)
+from kgl.folds import choose_folds, cross_validate_grid, hold_out, loosened, masked_counterpart
 from kgl.grid import (
     GridProblem,
     check_model,
@@ -174,7 +167,7 @@ def select_held_out(
     check_log(options.get("log", "auto"))
     plain = {**options, "log": False}
     problems = [prepare_grid(model, Y, side, axes, {**plain, **kernels}) for kernels in choices]
-    held_out = _folds(folds, values, n_folds, seed)
+    held_out = choose_folds(folds, values, n_folds, seed)
     report = reporter(progress, "fold")
     total = len(problems) * len(held_out)
     found: list[Array] = []
@@ -211,23 +204,6 @@ def select_held_out(
 def _counted(report: Progress | None, before: int, total: int) -> Progress | None:
     """Return a report that counts on from ``before``."""
     return None if report is None else lambda done, _: report(before + done, total)
-
-
-def _folds(
-    folds: Any, values: Array, n_folds: int, seed: int | np.random.Generator
-) -> list[np.ndarray]:
-    """Return the entries to hold out in each fold."""
-    mask = ~np.isnan(values)
-    if isinstance(folds, str):
-        check_option("folds", folds, HOLD_OUTS)
-        return split(mask, n_folds, np.random.default_rng(seed), folds)
-    given = [np.asarray(held, dtype=bool) for held in folds]
-    if len(given) < 2 or any(h.shape != mask.shape or not (h & mask).any() for h in given):
-        raise ValueError(
-            f"folds must be two or more boolean arrays of the shape of Y, {mask.shape}, each with "
-            "an observed entry; or one of " + ", ".join(map(repr, HOLD_OUTS))
-        )
-    return [held & mask for held in given]
 
 
 def _check_held_out(

@@ -69,43 +69,53 @@ def log_origins(values: Array, seen: np.ndarray, log: Any) -> tuple[Array | None
     auto = isinstance(log, str)
     m = values.shape[1]
     origin, least, gains = np.zeros(m), np.ones(m), np.zeros(m)
-    for j in range(m):
-        own = values[seen[:, j], j]
-        span = float(np.ptp(own)) if len(own) else 0.0
-        if not span:
-            origin[j] = (own[0] if len(own) else 0.0) - 1.0  # any: there is nothing to tell apart
+    complete = np.flatnonzero(seen.all(axis=0)) if len(values) else np.arange(0)
+    # complete nodes together, others one by one: each has entries of its own
+    for which in (complete, *(np.array([j]) for j in np.setdiff1d(np.arange(m), complete))):
+        if not len(which):
+            continue
+        own = values[:, which] if which is complete else values[seen[:, which[0]]][:, which]
+        span = np.ptp(own, axis=0) if len(own) else np.zeros(len(which))
+        # any: there is nothing to tell apart
+        origin[which] = (own[0] if len(own) else 0.0) - 1.0
+        which, own, span = which[span > 0], own[:, span > 0], span[span > 0]
+        if not len(which):
             continue
         # in units of the span, so that no square of a large or small number is taken
         start, nearest, gain = _lognormal(own / span)
-        origin[j], least[j] = span * start, span * nearest
-        gains[j] = gain if len(own) >= ENOUGH else 0.0
+        origin[which], least[which] = span * start, span * nearest
+        gains[which] = gain if len(own) >= ENOUGH else 0.0
     if auto and not np.median(gains) > CLEAR:
         return None, None
     return origin, least
 
 
-def _lognormal(own: Array) -> tuple[float, float, float]:
-    """Return the origin of one node, the least difference from it, and the gain of logarithms.
+def _lognormal(own: Array) -> tuple[Array, Array, Array]:
+    """Return origins of nodes (n, k), the least difference from each, and the gains of logarithms.
 
     Of the lower quantile, the median and the upper quantile, the logarithms are to be equally far
     apart. Where the upper half is not the longer one no origin does that: the origin is then far
     below, where logarithms are nearly linear.
     """
-    low, middle, high = np.quantile(own, (LOW, 0.5, HIGH))
-    smallest = float(own.min())
+    low, middle, high = np.quantile(own, (LOW, 0.5, HIGH), axis=0)
+    smallest = own.min(axis=0)
     excess = low + high - 2.0 * middle
-    span = max(float(high - low), float(np.ptp(own)))
-    if excess > 1e-3 * span:
-        # (low - c)(high - c) = (middle - c)^2, with all distances from the middle
-        origin = middle + (low - middle) * (high - middle) / excess
-    else:
-        origin = middle - 1e3 * span
-    reach = max(float(middle) - smallest, GAP * span)
-    origin = min(float(origin), smallest - GAP * reach)
+    span = np.maximum(high - low, np.ptp(own, axis=0))
+    longer = excess > 1e-3 * span
+    # (low - c)(high - c) = (middle - c)^2, with all distances from the middle
+    meet = middle + (low - middle) * (high - middle) / np.where(longer, excess, 1.0)
+    origin = np.where(longer, meet, middle - 1e3 * span)
+    reach = np.maximum(middle - smallest, GAP * span)
+    origin = np.minimum(origin, smallest - GAP * reach)
     # a few outlying values make no table one of growth
-    usual = own[(own >= low) & (own <= high)]
-    logs = np.log(usual - origin)
-    gain = 0.0
-    if len(usual) and np.ptp(usual) > 0 and np.mean(own == smallest) <= ZEROS:
-        gain = 0.5 * np.log(np.var(usual) / np.var(logs)) - float(logs.mean())
+    usual = (own >= low) & (own <= high)
+    largest = np.where(usual, own, -np.inf).max(axis=0)
+    differ = largest > np.where(usual, own, np.inf).min(axis=0)
+    known = differ & (np.mean(own == smallest, axis=0) <= ZEROS)
+    gain = np.zeros(own.shape[1])
+    if known.any():
+        kept, where = own[:, known], usual[:, known]
+        logs = np.log(kept - origin[known])
+        spread, of_logs = (np.var(values, axis=0, where=where) for values in (kept, logs))
+        gain[known] = 0.5 * np.log(spread / of_logs) - np.mean(logs, axis=0, where=where)
     return origin, 0.1 * (smallest - origin), gain

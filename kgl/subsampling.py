@@ -8,8 +8,8 @@ bound is the number of edges that come back by chance (Shah and Samworth, 2013).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,13 +18,18 @@ from sklearn.base import clone
 from kgl._optional import import_optional
 from kgl._progress import reporter
 from kgl._types import Array
-from kgl._validation import check_flag
+from kgl._validation import check_flag, check_hyperparameter
 from kgl.base import GraphLearner
+from kgl.bayesian import BayesianKGL
+from kgl.solvers.density import read_off_many, warn_if_missed
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Reproducibility", "chance_bound", "stability"]
+
+#: Pairs of halves whose graph steps are one batch, where a model has no other steps.
+BATCH = 25
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ def stability(
     Y, x, z, K_x, K_z
         As for :meth:`GraphLearner.fit`.
     n_pairs : int
-        Pairs of halves; each takes two fits.
+        Pairs of halves; each takes two fits. Those of GL are solved together.
     random_state : int or Generator
         Source of the halves.
     progress : callable or bool, optional
@@ -151,6 +156,7 @@ def stability(
     """
     if not isinstance(n_pairs, int) or n_pairs < 1:
         raise ValueError(f"n_pairs = {n_pairs!r} must be a whole number of at least 1, such as 25")
+    _check_estimator(estimator)
     signed = check_flag("signed", estimator.signed)
     names = clone(estimator)._prepare(Y, x=x, z=z, K_x=K_x, K_z=K_z).names  # refuse bad input now
     n, m = np.shape(Y)
@@ -162,23 +168,68 @@ def stability(
         raise ValueError(f"z = {z!r}: halves need the times themselves; pass z=Y.index")
     rng = np.random.default_rng(random_state)
     report = reporter(progress, "pair of halves")
+    learn = _read_off if not estimator._spec.fitted else _fit_each
     count, signs, total = np.zeros((m, m)), np.zeros((m, m)), 0.0
-    for k in range(n_pairs):
-        order = rng.permutation(n)
-        for half in (order[: n // 2], order[n // 2 : 2 * (n // 2)]):
-            rows = np.sort(half)
+    for first in range(0, n_pairs, BATCH):
+        halves = []
+        for rows in _halves(n, min(BATCH, n_pairs - first), rng):
             side = {"x": x, "K_x": K_x, "z": _take(z, rows)}
             side["K_z"] = None if K_z is None else np.asarray(K_z)[np.ix_(rows, rows)]
-            model = clone(estimator).fit(_take(Y, rows), **side)
-            count += model.weights_ > 0
-            total += np.count_nonzero(model.weights_) / 2
-            if signed:
-                signs += model.signs_
-        if report is not None:
-            report(k + 1, n_pairs)
-    halves = 2 * n_pairs
-    mean_sign = signs / halves if signed else np.ones((m, m))
-    return Reproducibility(count / halves, mean_sign, n_pairs, total / halves, names)
+            halves.append((_take(Y, rows), side))
+        for k, (weights, sign) in enumerate(learn(estimator, halves)):
+            count += weights > 0
+            total += np.count_nonzero(weights) / 2
+            signs += sign if signed else 1.0
+            if report is not None and k % 2:
+                report(first + k // 2 + 1, n_pairs)
+    share, edges = count / (2 * n_pairs), total / (2 * n_pairs)
+    return Reproducibility(share, signs / (2 * n_pairs), n_pairs, edges, names)
+
+
+def _check_estimator(estimator: Any) -> None:
+    if isinstance(estimator, BayesianKGL):
+        raise TypeError(
+            "BayesianKGL has probabilities of edges: use its edge_probability_ or "
+            "to_edges(min_probability=...); stability is for GL, GL2Step, KGLN, KGLO, KGL and "
+            "KGLAgnostic"
+        )
+    if not isinstance(estimator, GraphLearner):
+        raise TypeError(
+            f"estimator = {estimator!r} is no graph learner of kgl; give one, such as "
+            "kgl.KGL(density=0.2), and not its class"
+        )
+
+
+def _halves(n: int, n_pairs: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield rows of complementary halves, in order."""
+    for _ in range(n_pairs):
+        order = rng.permutation(n)
+        yield np.sort(order[: n // 2])
+        yield np.sort(order[n // 2 : 2 * (n // 2)])
+
+
+def _fit_each(estimator: GraphLearner, halves: list[Any]) -> Iterator[tuple[Array, Array]]:
+    """Yield weights and signs of fits to halves of the data."""
+    for Y, side in halves:
+        model = clone(estimator).fit(Y, **side)
+        yield model.weights_, model.signs_
+
+
+def _read_off(estimator: GraphLearner, halves: list[Any]) -> Iterator[tuple[Array, Array]]:
+    """Yield the same for a model that fits no signals: all graph steps are one batch."""
+    ready = [clone(estimator)._prepare(Y, **side) for Y, side in halves]
+    options, m = ready[0].options, len(ready[0].names)
+    psi = None
+    if estimator.psi is None:
+        target = np.full(len(ready), estimator._target_edges(m))
+        options = replace(options, target_edges=target)
+    else:
+        psi = np.full(len(ready), check_hyperparameter("psi", estimator.psi))
+    signed = ready[0].spec.signed
+    weights, signs, gap = read_off_many([one.data for one in ready], options, psi, signed=signed)
+    if gap is not None:
+        warn_if_missed(gap, target, options, m, stacklevel=4)
+    yield from zip(weights, np.ones_like(weights) if signs is None else signs, strict=True)
 
 
 def _take(table: Any, rows: np.ndarray) -> Any:

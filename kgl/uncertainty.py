@@ -2,15 +2,24 @@ r"""How far to trust fitted values: standard deviations by pathwise conditioning
 
 Signals are the posterior mean of a Gaussian process: with :math:`\Sigma` the covariance that the
 ridge and smoothness terms stand for, :math:`F \sim N(0, \sigma^2 \Sigma)` and entries observed with
-noise of variance :math:`\sigma^2`. The fit does not depend on :math:`\sigma^2`; intervals do, and
-its profile estimate is
+noise of variance :math:`\sigma^2`. The fit does not depend on :math:`\sigma^2`; intervals do. With
+:math:`A = (I + M \Sigma M)^{-1}` and residuals :math:`r = A y`, an observed entry that is left out
+is missed by :math:`r_i / A_{ii}`, with variance :math:`\sigma^2 / A_{ii}`. There are two estimates,
 
-.. math:: \hat\sigma^2 = \frac{1}{N} y^\top (I + M \Sigma M)^{-1} y,
+.. math::
+    \frac{1}{N} \sum_i \frac{r_i^2}{A_{ii}}
+    \quad\text{and}\quad \frac{1}{N} y^\top A y = \frac{1}{N} \sum_i y_i r_i.
 
-the objective without the graph term at the fitted signals, per observed entry. Signals that are
-drawn from the prior, observed where the data are, and fitted by the same signal step miss what was
-drawn by an error that has the posterior's covariance (Matheron's rule). So standard deviations take
-a few signal steps and no matrix of the size of the data. The graph and the kernels count as known.
+The first makes intervals as wide as the errors of entries that are left out one at a time. The
+second is that of maximum likelihood. Where the model is right both estimate the same. Where ``lam``
+and ``rho`` are not those of the data the second is too small; where a graph of many nodes is
+learned from few observations, so that it knows the entries left out, the first is. The larger of
+the two is taken.
+
+Signals that are drawn from the prior, observed where the data are, and fitted by the same signal
+step miss what was drawn by an error that has the posterior's covariance (Matheron's rule), and
+their residuals have the variances :math:`A_{ii}`. So standard deviations take a few signal steps
+and no matrix of the size of the data. The graph and the kernels count as known.
 """
 
 from __future__ import annotations
@@ -25,7 +34,7 @@ from kgl.problem import ModelSpec
 from kgl.solvers.signal_base import SignalData, node_covariance
 from kgl.solvers.signal_step import make_signal_step
 
-__all__ = ["DRAWS", "Interpolator", "noise_variance", "prior_draw", "signal_variance"]
+__all__ = ["DRAWS", "Interpolator", "Spread", "noise_variance", "prior_draw", "signal_spread"]
 
 #: Draws that a standard deviation is computed from: its own relative error is about a tenth.
 DRAWS = 64
@@ -33,13 +42,42 @@ DRAWS = 64
 TOL = 1e-6
 
 
-def noise_variance(data: SignalData, spec: ModelSpec, L: Array, lam: float, rho: float) -> float:
-    """Return the profile estimate of the variance of the noise, in units of the prepared data."""
+@dataclass(frozen=True)
+class Spread:
+    """What fitted signals leave open, for noise of variance one.
+
+    Attributes
+    ----------
+    variance : array (n_new, m_new)
+        Variances of signals at the fit, or at new observations and nodes.
+    residual : array (n, m)
+        Variances of residuals at the fit; zero where entries are missing.
+    draws : int
+        Draws that both are computed from.
+    """
+
+    variance: Array
+    residual: Array
+    draws: int
+
+
+def noise_variance(
+    data: SignalData, spec: ModelSpec, L: Array, lam: float, rho: float, spread: Spread
+) -> float:
+    """Return the variance of the noise in units of the prepared data: the larger estimate."""
+    seen = np.ones(data.Y.shape, dtype=bool) if data.mask is None else data.mask
+    residuals = (data.Y - _fitted(data, spec, L, lam, rho))[seen]
+    # the mean of 1 / A_ii, where A_ii is itself a mean of squares of so many draws
+    bias = (spread.draws - 2) / spread.draws
+    left_out = bias * float(np.mean(residuals**2 / spread.residual[seen]))
+    return max(left_out, float(np.mean(data.Y[seen] * residuals)))
+
+
+def _fitted(data: SignalData, spec: ModelSpec, L: Array, lam: float, rho: float) -> Array:
     step = make_signal_step(data, spec, tol=TOL)
-    solution = step.solve(L[None], np.array([lam]), np.array([rho]), parts=True)
-    assert solution.fit is not None and solution.prior is not None
-    count = data.Y.size if data.mask is None else int(data.mask.sum())
-    return float(solution.fit[0] + solution.prior[0]) / count
+    solution = step.solve(L[None], np.array([lam]), np.array([rho]), signals=True)
+    assert solution.signals is not None
+    return np.asarray(solution.signals[0])
 
 
 def prior_draw(
@@ -58,7 +96,7 @@ def prior_draw(
     return np.asarray(own if data.K_z.is_identity else Q @ own)
 
 
-def signal_variance(
+def signal_spread(
     data: SignalData,
     spec: ModelSpec,
     L: Array,
@@ -69,8 +107,8 @@ def signal_variance(
     right: Array | None = None,
     draws: int = DRAWS,
     rng: np.random.Generator,
-) -> Array:
-    """Return variances of signals, for noise of variance one.
+) -> Spread:
+    """Return variances of signals and residuals, for noise of variance one.
 
     Parameters
     ----------
@@ -85,24 +123,24 @@ def signal_variance(
 
     Returns
     -------
-    array (n_new, m_new)
-        What the fitted signals leave open, and at new observations and nodes what the kernel does:
-        its own variance there is taken to be the mean one of the fit.
+    Spread
+        At new observations and nodes with what the kernel leaves open: its own variance there is
+        taken to be the mean one of the fit.
     """
     rows, columns = Interpolator.of(data.K_z, left), Interpolator.of(data.K_x, right)
-    total: Array | float = 0.0
+    total, left_over = np.zeros(1), np.zeros(data.Y.shape)
     for _ in range(draws):
         truth = prior_draw(data, spec, L, lam, rho, rng)
         seen = truth + rng.standard_normal(truth.shape)
         if data.mask is not None:
             seen *= data.mask
-        step = make_signal_step(data.with_values(seen), spec, tol=TOL)
-        found = step.solve(L[None], np.array([lam]), np.array([rho]), signals=True)
-        assert found.signals is not None
-        error = found.signals[0] - truth
+        found = _fitted(data.with_values(seen), spec, L, lam, rho)
+        left_over += (seen - found) ** 2
+        error = found - truth
         error = error if rows.matrix is None else rows.matrix @ error
         total = total + (error if columns.matrix is None else error @ columns.matrix.T) ** 2
-    variance = np.asarray(total) / draws
+    variance = total / draws
+    residual = left_over / draws if data.mask is None else np.where(data.mask, left_over, 0) / draws
     if rows.open is not None:
         node = np.full(len(L), 1.0 / lam)
         if spec.whitened:
@@ -113,7 +151,7 @@ def signal_variance(
     if columns.open is not None:
         own = np.diag(data.K_z.matrix) if rows.open is None else np.full(len(rows.open), rows.prior)
         variance = variance + own[:, None] * columns.open / lam
-    return np.asarray(variance)
+    return Spread(variance, residual, draws)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -208,12 +209,14 @@ class Posterior(LikelyGraph, FittedTables):
         }
 
     def to_arviz(self) -> Any:
-        """Return the draws for ArviZ: an ``InferenceData`` where it is installed, else a dict.
+        """Return the draws for ArviZ where it is installed, else a dict.
 
         Returns
         -------
-        arviz.InferenceData, or dict
-            ``{"posterior": arrays (chain, draw, ...)}``, as ``arviz.from_dict`` takes it.
+        xarray.DataTree, arviz.InferenceData, or dict
+            The group ``posterior`` of arrays (chain, draw, ...): a ``DataTree`` from ArviZ 1.0 on,
+            an ``InferenceData`` of older ones, and without ArviZ the dict of groups that
+            ``arviz.from_dict`` takes.
         """
         check_is_fitted(self, "edge_probability_")
         draws = self._draws
@@ -227,4 +230,7 @@ class Posterior(LikelyGraph, FittedTables):
             arviz = import_module("arviz")
         except ImportError:
             return {"posterior": posterior}
-        return arviz.from_dict(posterior=posterior)
+        # from 1.0 on, one dict of groups; before, a keyword for each group
+        if "posterior" in signature(arviz.from_dict).parameters:
+            return arviz.from_dict(posterior=posterior)
+        return arviz.from_dict({"posterior": posterior})

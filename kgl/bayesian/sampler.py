@@ -96,7 +96,9 @@ class Chains:
             self.full = np.where(mask, Y, start)
         self.signals: Array = np.zeros((chains, *Y.shape))
         self.levels: Array = np.zeros((chains, self.m))
-        self.leveled = mask.any(axis=0) if centered and mask is not None else None
+        self.leveled: Mask | None = None
+        if centered and mask is not None:
+            self.leveled = np.asarray(mask.any(axis=0))
         self.inclusion = np.zeros_like(self.weights)
         self.means = np.zeros_like(self.weights)
 
@@ -137,6 +139,7 @@ class Chains:
         h c, make up for each other in the data. With all levels equally likely, c has its prior
         distribution, :math:`N(0, \Theta^{-1} / h^\top K_z^{-1} h)`, whatever the data.
         """
+        assert self.leveled is not None
         ones = self.rows.rotate(np.ones((self.rows.n, 1)))
         a = ones / np.sqrt(self.rows.values)[:, None]  # h, whitened
         size = float((a**2).sum())

@@ -27,7 +27,7 @@ from kgl.solvers.density_step import density_step
 from kgl.solvers.graph_step import GraphStep, graph_step
 from kgl.solvers.signal_step import SignalData, SignalSolution, SignalStep, make_signal_step
 
-__all__ = ["Batch", "Options", "fit_signals", "solve_points"]
+__all__ = ["Batch", "Options", "distances", "fit_signals", "solve_points"]
 
 #: Outer iterations after which psi is no longer adjusted to a number of edges: near a psi at which
 #: several edges enter at once, adjusting it for ever would keep the graph from settling.
@@ -161,17 +161,21 @@ def _targets(options: Options, n_points: int) -> np.ndarray | None:
     return np.broadcast_to(options.target_edges, (n_points,))
 
 
+def distances(data: SignalData, *, signed: bool) -> tuple[Array, Array | None]:
+    """Return squared distances of the data themselves, and the signs of pairs in a signed graph."""
+    if signed:
+        return signed_sq_distances(data.Y, data.mask)
+    return pairwise_sq_distances(data.Y, data.mask), None
+
+
 def _read_off(data: SignalData, psi: Array, options: Options, *, signed: bool) -> Batch:
     """GL: one graph step on the distances of the data themselves."""
-    n_points, signs = len(psi), None
-    if signed:
-        Z, one = signed_sq_distances(data.Y, data.mask)
-        signs = np.repeat(one[None], n_points, axis=0)
-    else:
-        Z = pairwise_sq_distances(data.Y, data.mask)
+    n_points = len(psi)
+    Z, one = distances(data, signed=signed)
+    signs = None if one is None else np.repeat(one[None], n_points, axis=0)
     scale = np.full(n_points, options.smoothness_scale)
-    distances = _graph_distances(Z, scale, options.edge_cost)
-    step, psi = _solve_graph(distances, psi, _targets(options, n_points), None, options)
+    costs = _graph_distances(Z, scale, options.edge_cost)
+    step, psi = _solve_graph(costs, psi, _targets(options, n_points), None, options)
     history = None
     if options.history:
         smoothness = 0.5 * scale * np.einsum("gij,ij->g", step.weights, Z)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from kgl._types import Array
 from kgl.problem import ModelSpec
-from kgl.solvers.alternating import Batch, Options, solve_points
-from kgl.solvers.density_step import close_in, count_edges, edge_tolerance
+from kgl.solvers.alternating import Batch, Options, distances, solve_points
+from kgl.solvers.density_step import close_in, count_edges, density_step, edge_tolerance
 from kgl.solvers.graph_step import graph_step
 from kgl.solvers.signal_step import SignalData
 
-__all__ = ["PATIENCE", "fit_edges", "n_edges", "short_patience", "warn_if_missed"]
+__all__ = ["PATIENCE", "fit_edges", "n_edges", "read_off_many", "short_patience", "warn_if_missed"]
 
 #: Fits at most, besides the first, where the first psi does not give the number of edges.
 MAX_FITS = 20
@@ -82,6 +84,46 @@ def fit_edges(
     if not exact:
         batch = solve_points(data, spec, lam, rho, psi, replace(options, target_edges=None))
     return batch, gap
+
+
+def read_off_many(
+    data: Sequence[SignalData], options: Options, psi: Array | None, *, signed: bool
+) -> tuple[Array, Array | None, np.ndarray | None]:
+    """GL on several data sets of the same nodes at once: one batch of graph steps.
+
+    Parameters
+    ----------
+    data : sequence of SignalData
+        Data sets of the same size.
+    options : Options
+        Shared by all; ``target_edges`` where psi is to be found.
+    psi : array (G,) or None
+        The psi of each; not used with ``target_edges``.
+    signed : bool
+        Whether edges may link nodes that move opposite to each other.
+
+    Returns
+    -------
+    array (G, m, m)
+        Weights.
+    array (G, m, m) or None
+        Signs of pairs, where graphs are signed.
+    array of int (G,) or None
+        By how many edges each misses its target, where there is one.
+    """
+    each = [distances(one, signed=signed) for one in data]
+    Z = options.smoothness_scale * np.stack([Z for Z, _ in each])
+    if options.edge_cost is not None:
+        Z = Z + options.edge_cost
+    signs = np.stack([own for _, own in each if own is not None]) if signed else None
+    penalty: dict[str, Any] = {"regularizer": options.regularizer, "barrier": options.barrier}
+    gap = None
+    if options.target_edges is not None:
+        target = np.broadcast_to(options.target_edges, (len(Z),))
+        # edges are counted, which takes a solver whose zeros are zeros, whatever the fit uses
+        counted, psi = density_step(Z, np.zeros(len(Z)), target, **penalty)
+        gap = np.abs(count_edges(counted.weights) - target)
+    return options.solve_graph(Z, psi, **penalty).weights, signs, gap
 
 
 def n_edges(density: float, m: int) -> int:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import kgl
 from kgl.subsampling import chance_bound
@@ -15,16 +17,37 @@ DATA = kgl.simulate.make_dataset("er", m=8, n=60, dependent=True, noise=0.1, mis
 FRAME = pd.DataFrame(DATA.Y).add_prefix("node ")
 
 
-def test_shares_are_those_of_fits_to_halves() -> None:
-    found = kgl.stability(kgl.KGLN(density=0.3), FRAME, n_pairs=3, random_state=4)
-    rng, share, count = np.random.default_rng(4), np.zeros((8, 8)), []
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        kgl.KGLN(density=0.3),
+        kgl.GL(density=0.3),
+        kgl.GL(psi=0.5, signed=False),
+        kgl.GL(average_degree=2.0, missing="pairwise"),
+        kgl.GL(density=0.2, forbidden_edges=[("node 0", "node 1")], average=True),
+        kgl.GL(psi=3.0, regularizer="log-degree"),
+    ],
+    ids=str,
+)
+def test_shares_are_those_of_fits_to_halves(
+    estimator: kgl.GL | kgl.KGLN, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kgl.subsampling.BATCH", 2)  # more than one batch, the last one smaller
+    seen: list[tuple[int, int]] = []
+    found = kgl.stability(
+        estimator, FRAME, n_pairs=3, random_state=4, progress=lambda *step: seen.append(step)
+    )
+    rng, share, sign, count = np.random.default_rng(4), np.zeros((8, 8)), np.zeros((8, 8)), []
     for _ in range(3):
         order = rng.permutation(60)
         for half in (order[:30], order[30:]):
-            fit = kgl.KGLN(density=0.3).fit(FRAME.iloc[np.sort(half)])
+            fit = clone(estimator).fit(FRAME.iloc[np.sort(half)])
             share += (fit.weights_ > 0) / 6
+            sign += fit.signs_ / 6
             count.append(np.count_nonzero(fit.weights_) / 2)
     np.testing.assert_allclose(found.frequency, share, atol=1e-12)
+    np.testing.assert_allclose(found.sign, sign, atol=1e-12)
+    assert seen == [(1, 3), (2, 3), (3, 3)]
     assert found.n_selected == pytest.approx(np.mean(count))
     assert found.node_names == list(FRAME.columns)
     edges = found.edges(0.5)
@@ -76,3 +99,18 @@ def test_the_bound_is_that_of_the_paper() -> None:
 def test_bad_input(Y: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         kgl.stability(kgl.KGL(density=0.3), Y, **options)
+
+
+def test_a_model_with_probabilities_is_pointed_to_them() -> None:
+    with pytest.raises(TypeError, match=r"BayesianKGL has probabilities.*edge_probability_"):
+        kgl.stability(kgl.BayesianKGL(), DATA.Y)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"is no graph learner of kgl.*and not its class"):
+        kgl.stability(kgl.KGL, DATA.Y)  # type: ignore[arg-type]
+
+
+def test_a_density_out_of_reach_warns_once() -> None:
+    allowed = np.zeros((8, 8), dtype=bool)
+    allowed[0, 1:] = allowed[1:, 0] = True
+    with pytest.warns(ConvergenceWarning, match="only 7 pairs may be edges") as caught:
+        kgl.stability(kgl.GL(density=0.9, allowed_edges=allowed), DATA.Y, n_pairs=2)
+    assert len(caught) == 1

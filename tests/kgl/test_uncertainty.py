@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 import kgl
+from kgl.folds import hold_out
 from kgl.kernels import RBF
 from kgl.models import GraphLearner
-from kgl.uncertainty import noise_variance, signal_variance
+from kgl.uncertainty import noise_variance, signal_spread
 
 MODELS = (kgl.KGLN, kgl.KGLO, kgl.KGL, kgl.KGLAgnostic)
 DATA = kgl.simulate.make_dataset("er", m=7, n=18, dependent=True, missing=0.3, noise=0.1)
@@ -47,17 +48,26 @@ def test_variances_and_noise_are_those_of_dense_algebra(
     seen = np.ones(S.shape[0], bool) if ready.data.mask is None else ready.data.mask.ravel()
     A = S[np.ix_(seen, seen)] + np.eye(seen.sum())
     exact = np.diag(S) - np.einsum("ij,ji->i", S[:, seen], np.linalg.solve(A, S[seen]))
-    found = signal_variance(
+    found = signal_spread(
         ready.data, ready.spec, fit.laplacian_, lam, rho, draws=400,
         rng=np.random.default_rng(0),
     )  # fmt: skip
-    ratio = found.ravel() / exact
+    ratio = found.variance.ravel() / exact
     assert abs(np.mean(ratio) - 1) < 0.03
     assert np.abs(ratio - 1).max() < 0.35
     y = ready.data.Y.ravel()[seen]
-    by_hand = y @ np.linalg.solve(A, y) / seen.sum()
-    noise = noise_variance(ready.data, ready.spec, fit.laplacian_, lam, rho)
-    assert noise == pytest.approx(by_hand, rel=1e-6)
+    inverse = np.linalg.inv(A)
+    left_out = np.diag(inverse)
+    np.testing.assert_allclose(found.residual.ravel()[seen], left_out, rtol=0.35)
+    by_hand = max(np.mean((inverse @ y) ** 2 / left_out), np.mean(y * (inverse @ y)))
+    noise = noise_variance(ready.data, ready.spec, fit.laplacian_, lam, rho, found)
+    assert noise == pytest.approx(by_hand, rel=0.03)
+    # entries left out one at a time, by hand: errors in units of their standard deviations
+    k = 3
+    others = np.delete(np.arange(len(y)), k)
+    weights = np.linalg.solve(A[np.ix_(others, others)], A[others, k])
+    error, own = y[k] - weights @ y[others], A[k, k] - weights @ A[others, k]
+    assert error**2 / own == pytest.approx((inverse @ y)[k] ** 2 / left_out[k], rel=1e-6)
 
 
 def test_new_points_have_the_variance_of_a_larger_problem() -> None:
@@ -81,11 +91,11 @@ def test_new_points_have_the_variance_of_a_larger_problem() -> None:
     options: dict[str, Any] = {"draws": 800, "rng": np.random.default_rng(2)}
     given = (ready.data, ready.spec, fit.laplacian_, *fit._point)
     left, right = K_z[np.ix_(new, old)], K_x[[5]][:, nodes]
-    at_z = signal_variance(*given, left=left, **options)
+    at_z = signal_spread(*given, left=left, **options).variance
     np.testing.assert_allclose(at_z, exact[np.ix_(new, nodes)], rtol=0.2)
-    at_x = signal_variance(*given, right=right, **options)
+    at_x = signal_spread(*given, right=right, **options).variance
     np.testing.assert_allclose(at_x, exact[old][:, [5]], rtol=0.2)
-    both = signal_variance(*given, left=left, right=right, **options)
+    both = signal_spread(*given, left=left, right=right, **options).variance
     np.testing.assert_allclose(both, exact[new][:, [5]], rtol=0.2)
 
 
@@ -127,9 +137,41 @@ def test_intervals_cover_what_they_say_where_the_model_is_right() -> None:
     assert 0.85 < np.concatenate(inside).mean() < 0.95
 
 
-def test_what_has_no_deviations_says_so() -> None:
-    Y = DATA.Y_full
-    with pytest.raises(ValueError, match="GL-2step has no ridge term"):
-        kgl.GL2Step().fit(Y).predict(return_std=True)
-    with pytest.raises(ValueError, match="GL"):
-        kgl.GL().fit(Y).impute(Y, return_std=True)
+def test_intervals_are_as_wide_as_errors_where_lam_and_rho_are_not_those_of_the_data() -> None:
+    inside = []
+    for seed in range(4):
+        data = kgl.simulate.make_dataset(
+            "er", m=12, n=60, dependent=True, noise=0.1, missing=0.3, seed=seed
+        )
+        model = kgl.KGLO().fit(data.Y, K_z=data.K_z)  # the default lam is far too small here
+        filled, std = model.impute(data.Y, return_std=True)
+        inside.append((np.abs(filled - data.Y_full) <= 1.645 * std)[~data.mask])
+    assert 0.82 < np.concatenate(inside).mean() < 0.95
+
+
+def test_few_observations_of_many_nodes_do_not_make_intervals_narrow() -> None:
+    # 12 months, 89 stations: the graph is learned from the very entries that are left out one at a
+    # time, whose errors alone would give intervals that cover two thirds
+    Y = kgl.datasets.load_swiss(source="simulated").temperature
+    inside = []
+    for held in hold_out(np.ones(Y.shape, dtype=bool), 5, np.random.default_rng(0)):
+        table = Y.mask(held)
+        filled, std = kgl.KGLN().fit(table).impute(table, return_std=True)
+        inside.append((np.abs(filled - Y) <= 1.645 * std).to_numpy()[held])
+    assert 0.85 < np.concatenate(inside).mean() < 0.95
+
+
+@pytest.mark.parametrize("call", ["impute", "predict"])
+def test_what_has_no_deviations_says_so(call: str) -> None:
+    given = (DATA.Y,) if call == "impute" else ()
+    with pytest.raises(ValueError, match=r"GL-2step has no ridge term.*use KGLN without a kernel"):
+        getattr(kgl.GL2Step().fit(DATA.Y), call)(*given, return_std=True)
+    with pytest.raises(ValueError, match=r"^GL fits no .*use .*KGL"):
+        getattr(kgl.GL().fit(DATA.Y), call)(*given, return_std=True)
+
+
+def test_deviations_of_complete_data_are_zero_where_nothing_is_missing() -> None:
+    for model in MODELS:
+        fit = fitted(model, DATA.Y_full)
+        assert not fit.impute(DATA.Y_full, return_std=True)[1].any()
+        assert (fit.predict(return_std=True)[1] > 0).all()
