@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Posterior"]
 
+#: Degrees of freedom of a scale are not taken to be fewer: Student's distribution has no variance
+#: from two on.
+FEWEST = 4.0
+
 
 class Posterior(LikelyGraph, FittedTables):
     """Mixin with the outputs of :class:`kgl.BayesianKGL`."""
@@ -32,6 +36,7 @@ class Posterior(LikelyGraph, FittedTables):
 
     if TYPE_CHECKING:
         signed: bool
+        scale: str
         edge_probability_: Array
         weights_: Array
         noise_variance_: Array
@@ -102,7 +107,7 @@ class Posterior(LikelyGraph, FittedTables):
             return filled
         draws, mask = self._draws, self._ready.mask
         variance = draws.signal_variance + draws.scalars["noise"].mean()
-        std = self._unit * self._ready.preparation.scale * np.sqrt(variance)
+        std = self._unit * self._ready.preparation.scale * np.sqrt(variance) * self._spread()
         std = np.zeros_like(std) if mask is None else np.where(mask, 0.0, std)
         return filled, self._labelled(std, None, None)
 
@@ -159,7 +164,23 @@ class Posterior(LikelyGraph, FittedTables):
         if not return_std:
             return predicted
         std = np.sqrt(variance + draws.scalars["noise"].mean()) * self._unit * preparation.scale
+        if right is None:
+            std = std * self._spread()
         return predicted, self._labelled(std, z, x)
+
+    def _spread(self) -> Array:
+        """Return factors (m,) on standard deviations, for scales of nodes that are estimates.
+
+        The standard deviation of few values is uncertain itself: divided by it, a value has
+        Student's distribution, whose standard deviation is the factor.
+        """
+        ready = self._ready
+        n, m = ready.values.shape
+        if self.scale != "node":
+            return np.ones(m)
+        count = np.full(m, n) if ready.mask is None else ready.mask.sum(axis=0)
+        freedom = np.maximum(count - 1.0, FEWEST)
+        return np.asarray(np.sqrt(freedom / (freedom - 2.0)))
 
     def _new_nodes(
         self, means: Array, own: Array, kernel: Array, cross: Array
