@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from experiments.figures import Drawn, Inputs, panels, style
 from experiments.registry import STANDIN, family_label
-from experiments.trust.design import DATA
+from experiments.trust.names import DATA
 from experiments.trust.rules import RULES
 from experiments.trust.summary import (
     CELL,

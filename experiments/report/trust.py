@@ -17,7 +17,7 @@ from experiments.lookup import ROOT
 from experiments.measured import PAGES
 from experiments.registry import STANDIN
 from experiments.report.render import template
-from experiments.trust.design import PURE_NOISE, REAL
+from experiments.trust.names import PURE_NOISE, REAL
 from experiments.trust.reliability import LIKELY, SURE
 from experiments.trust.rules import RULES
 from experiments.trust.summary import (

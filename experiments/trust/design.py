@@ -6,30 +6,26 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-__all__ = ["DATA", "INPUTS", "JOB", "PURE_NOISE", "REAL", "SIDES", "parts"]
+from experiments.datasets.real import choose_source
+from experiments.registry import STANDIN_SUFFIX
+from experiments.trust.names import PURE_NOISE, REAL
+
+__all__ = ["JOB", "parts"]
 
 #: The settings that a job depends on, besides its own.
-JOB = ("seed", "replicates", "m", "n", "covariates", "rules", "held_out", "bayesian", "source",
-       "hidden", "seeds")  # fmt: skip
-#: Whether observations are independent.
-DATA = ("independent", "dependent")
-#: Side information on nodes, as :func:`experiments.datasets.custom_kernels.node_kernel` names it.
-SIDES = {"none": "identity", "covariates": "covariates-1", "oracle": "oracle"}
-#: In the place of a family of graphs: noise that depends on no graph, and real data.
-PURE_NOISE, REAL = "pure_noise", "real"
-#: How models get real data: with the kernels of the replication, or raw tables with covariates.
-INPUTS = ("kernels", "covariates")
+JOB = ("seed", "replicates", "m", "n", "covariates", "rules", "held_out", "bayesian", "hidden",
+       "seeds")  # fmt: skip
 
 
 def parts(design: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the jobs of a study by name.
+    """Return the jobs of a study by name; those of a simulated stand-in have that in their name.
 
     Examples
     --------
     >>> axes = {"families": ["er"], "data": ["dependent"], "noise": [0.01], "missing": [0.5]}
-    >>> others = {"pure_noise": ["independent"], "real": ["sushi-80"], "inputs": ["kernels"]}
+    >>> others = {"pure_noise": ["independent"], "real": [], "inputs": []}
     >>> list(parts({**axes, "sides": ["none"], **others}))
-    ['er-dependent-0.01-0.5-none', 'pure_noise-independent', 'sushi-80-kernels']
+    ['er-dependent-0.01-0.5-none', 'pure_noise-independent']
     """
     found: dict[str, dict[str, Any]] = {}
     axes = (design[name] for name in ("families", "data", "noise", "missing", "sides"))
@@ -43,6 +39,7 @@ def parts(design: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         }  # fmt: skip
     for name, given in product(design["real"], design["inputs"]):
         files, _, n = name.partition("-")
-        about = {"family": REAL, "files": files, "n": int(n), "input": given}
-        found[f"{name}-{given}"] = about
+        source, _ = choose_source(files, design["source"])
+        about = {"family": REAL, "files": files, "n": int(n), "input": given, "source": source}
+        found[f"{name}-{given}{STANDIN_SUFFIX * (source == 'simulated')}"] = about
     return found

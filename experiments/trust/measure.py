@@ -25,8 +25,9 @@ import pandas as pd
 
 from experiments.datasets.custom_kernels import node_kernel
 from experiments.lookup import ConfigError, suggest
-from experiments.trust.design import DATA, INPUTS, PURE_NOISE, REAL, SIDES, parts
+from experiments.trust.design import parts
 from experiments.trust.evidence import NotRun
+from experiments.trust.names import DATA, INPUTS, PURE_NOISE, REAL, SIDES
 from experiments.trust.real import measure_real
 from experiments.trust.reliability import coverage, edge_rows, fit_row
 from experiments.trust.rules import DENSITY, RULES, Replicate

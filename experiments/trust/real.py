@@ -16,6 +16,7 @@ import numpy as np
 from experiments.datasets import real
 from experiments.datasets.centring import means
 from experiments.pays.gaps import hide
+from experiments.registry import STANDIN
 from experiments.trust.evidence import NotRun
 from experiments.trust.reliability import coverage, fit_row
 from experiments.trust.rules import DENSITY
@@ -67,9 +68,7 @@ class Hidden:
     hidden: Mask
 
 
-def hidden_entries(
-    part: Mapping[str, Any], design: Mapping[str, Any], source: str, seed: int
-) -> Hidden:
+def hidden_entries(part: Mapping[str, Any], design: Mapping[str, Any], seed: int) -> Hidden:
     """Return a data set with entries hidden at random.
 
     With the kernels of the replication, ratings are centred by the reviewer's mean of the entries
@@ -77,7 +76,7 @@ def hidden_entries(
     """
     files, n = part["files"], part["n"]
     settings = {**FILES[files], "seed": design["seed"]}
-    settings["data"] = {**settings["data"], "n": n, "source": source}
+    settings["data"] = {**settings["data"], "n": n, "source": part["source"]}
     if part["input"] == "covariates":
         table, sides = _table(files, settings, seed)
         hidden = hide(table, "random", design["hidden"], design["seed"] + seed, files)
@@ -110,13 +109,12 @@ def measure_real(
     report: Callable[[str], None] = print,
 ) -> list[dict[str, Any]]:
     """Return rows of the tables ``fit`` and ``coverage`` for all seeds."""
-    source, why = real.choose_source(part["files"], design["source"])
-    if source == "simulated":
-        report(f"{part['files']}: SIMULATED STAND-IN, {why}")
+    if part["source"] == "simulated":
+        report(f"{part['files']}: {STANDIN}; data/README.md explains how to get the files")
     rows: list[dict[str, Any]] = []
     for seed in range(design["seeds"]):
-        found = _one(part, design, source, seed, attempt)
-        rows += [{**row, "replicate": seed, "source": source} for row in found]
+        found = _one(part, design, seed, attempt)
+        rows += [{**row, "replicate": seed} for row in found]
         for row in found:
             if row["table"] == "coverage":
                 share = row["covered"] / row["entries"] if "entries" in row else np.nan
@@ -126,9 +124,9 @@ def measure_real(
 
 
 def _one(
-    part: Mapping[str, Any], design: Mapping[str, Any], source: str, seed: int, attempt: Attempt
+    part: Mapping[str, Any], design: Mapping[str, Any], seed: int, attempt: Attempt
 ) -> list[dict[str, Any]]:
-    data = hidden_entries(part, design, source, seed)
+    data = hidden_entries(part, design, seed)
     state = int(stream(design["seed"], "trust", part["files"], seed).integers(2**31))
     models = {"bayesian": BayesianKGL(**design["bayesian"], progress=False, random_state=state)}
     models |= {name: model(density=DENSITY) for name, model in MODELS.items()}

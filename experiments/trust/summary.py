@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.stats import MissingEvidence, mean_interval
-from experiments.trust.design import PURE_NOISE, REAL
+from experiments.trust.names import PURE_NOISE, REAL
 from experiments.trust.rules import RULES
 
 __all__ = [

@@ -18,8 +18,9 @@ from experiments.measured import KINDS, PAGES, Measured
 from experiments.plan import make_plan
 from experiments.report.trust import text_of
 from experiments.trust import measure, real
-from experiments.trust.design import JOB, PURE_NOISE, REAL, parts
+from experiments.trust.design import JOB, parts
 from experiments.trust.evidence import NotRun, log_evidence
+from experiments.trust.names import PURE_NOISE, REAL
 from experiments.trust.reliability import BINS, Z90, coverage, edge_rows, histogram
 from experiments.trust.rules import RAW, RULES, _axes, stability
 from experiments.trust.summary import (
@@ -202,13 +203,14 @@ def test_settings_of_real_data_are_those_of_the_replication(name: str) -> None:
 
 def test_hidden_ratings_have_no_part_in_what_is_fitted() -> None:
     design, part = tiny(), {"files": "sushi", "n": 20, "input": "kernels"}
-    one = real.hidden_entries(part, design, "simulated", 0)
+    part["source"] = "simulated"
+    one = real.hidden_entries(part, design, 0)
     assert np.isnan(one.given["Y"][one.hidden]).all()
     assert np.nanmean(one.given["Y"], axis=1) == pytest.approx(np.zeros(20), abs=1e-12)
     assert np.isfinite(one.values[one.hidden]).all()
     share = one.hidden.sum() / np.isfinite(one.values).sum()
     assert share == pytest.approx(design["hidden"], abs=0.03)
-    raw = real.hidden_entries({**part, "input": "covariates"}, design, "simulated", 0)
+    raw = real.hidden_entries({**part, "input": "covariates"}, design, 0)
     np.testing.assert_array_equal(raw.hidden, one.hidden)  # the same reviewers, the same entries
     difference = (raw.values - one.values)[np.isfinite(raw.values)]
     assert np.ptp(difference) > 0  # by reviewer means
@@ -388,7 +390,7 @@ def test_what_other_jobs_are_does_not_change_a_job() -> None:
     other = Measured("trust", tiny(families=["er", "ba"], real=[]))
     assert study.shared == other.shared
     assert set(JOB) == set(study.shared)
-    assert set(study.parts) - set(other.parts) == {"sushi-20-kernels"}
+    assert set(study.parts) - set(other.parts) == {"sushi-20-kernels-SIMULATED-STAND-IN"}
 
 
 def test_overrides_choose_a_part_of_the_study() -> None:
