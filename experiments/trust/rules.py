@@ -94,7 +94,7 @@ class Replicate:
     @cached_property
     def bayesian(self) -> BayesianKGL:
         """The generative model as it comes, but for the options of the study."""
-        options = dict(self.design["bayesian"])
+        options = {**self.design["bayesian"], **self.design["simulated"]}
         model = BayesianKGL(**options, progress=False, random_state=self.seed("bayesian"))
         return model.fit(self.Y, **self.kernels)
 

@@ -106,8 +106,8 @@ class Posterior(LikelyGraph, FittedTables):
         if not return_std:
             return filled
         draws, mask = self._draws, self._ready.mask
-        variance = draws.signal_variance + draws.scalars["noise"].mean()
-        std = self._unit * self._ready.preparation.scale * np.sqrt(variance) * self._spread()
+        variance = draws.signal_variance + draws.scalars["noise"].mean() * self._spread()
+        std = self._unit * self._ready.preparation.scale * np.sqrt(variance)
         std = np.zeros_like(std) if mask is None else np.where(mask, 0.0, std)
         return filled, self._labelled(std, None, None)
 
@@ -163,16 +163,15 @@ class Posterior(LikelyGraph, FittedTables):
         predicted = self._labelled(preparation.undo(self._unit * mean), z, x)
         if not return_std:
             return predicted
-        std = np.sqrt(variance + draws.scalars["noise"].mean()) * self._unit * preparation.scale
-        if right is None:
-            std = std * self._spread()
+        noise = draws.scalars["noise"].mean() * (self._spread() if right is None else 1.0)
+        std = np.sqrt(variance + noise) * self._unit * preparation.scale
         return predicted, self._labelled(std, z, x)
 
     def _spread(self) -> Array:
-        """Return factors (m,) on standard deviations, for scales of nodes that are estimates.
+        """Return factors (m,) on the variance of the noise, for scales of nodes are estimates.
 
         The standard deviation of few values is uncertain itself: divided by it, a value has
-        Student's distribution, whose standard deviation is the factor.
+        Student's distribution, whose variance is the factor.
         """
         ready = self._ready
         n, m = ready.values.shape
@@ -180,7 +179,7 @@ class Posterior(LikelyGraph, FittedTables):
             return np.ones(m)
         count = np.full(m, n) if ready.mask is None else ready.mask.sum(axis=0)
         freedom = np.maximum(count - 1.0, FEWEST)
-        return np.asarray(np.sqrt(freedom / (freedom - 2.0)))
+        return np.asarray(freedom / (freedom - 2.0))
 
     def _new_nodes(
         self, means: Array, own: Array, kernel: Array, cross: Array
