@@ -13,7 +13,8 @@ from experiments.trust.names import PURE_NOISE, REAL
 __all__ = ["JOB", "parts"]
 
 #: The settings that a job depends on, besides its own.
-JOB = ("seed", "replicates", "m", "n", "covariates", "rules", "held_out", "bayesian", "hidden",
+JOB = ("seed", "replicates", "m", "n", "covariates", "rules", "held_out", "bayesian",
+       "simulated", "hidden",
        "seeds")  # fmt: skip
 
 
