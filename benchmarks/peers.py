@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_limits
 
 import kgl
 from benchmarks import peers_table
+from benchmarks.page import PAGE, renew
 from kgl._types import Array
 from kgl.bayesian import compiled
 
@@ -208,7 +209,7 @@ def main() -> None:
     options.output.write_text(json.dumps(peers_table.compact(report)) + "\n", encoding="utf-8")
     print(peers_table.render(report))
     if options.output == STORED:
-        peers_table.renew(ROOT / "docs" / "benchmarks.md", report)
+        renew(PAGE, "peers", peers_table.render(report))
 
 
 if __name__ == "__main__":

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,6 @@ from scipy import stats
 
 from kgl.metrics import aps
 
-START, END = "<!-- peers:start -->", "<!-- peers:end -->"
 LABELS = {
     "bayesian": "BayesianKGL",
     "bayesian_compiled": "BayesianKGL, compiled",
@@ -221,13 +218,3 @@ def render(report: dict[str, Any]) -> str:
             *_times_table(report),
         ]
     return "\n".join(lines)
-
-
-def renew(page: Path, report: dict[str, Any]) -> None:
-    """Replace what stands between the marks of a page by the tables."""
-    text = page.read_text(encoding="utf-8")
-    if START not in text or END not in text:
-        raise ValueError(f"{page.name} has no {START} and {END}; put them where the tables belong")
-    inside = f"{START}\n{render(report)}\n{END}"
-    pattern = re.compile(f"{re.escape(START)}.*?{re.escape(END)}", re.DOTALL)
-    page.write_text(pattern.sub(lambda _: inside, text), encoding="utf-8")

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import peers_table
+from benchmarks import calibration, peers_table
+from benchmarks.page import PAGE, inside, renew
 from benchmarks.peers import INSTALL, STORED, main
-
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 
 
 def rows(n: int = 6, shift: float = 0.0, method: str = "bayesian") -> list[dict[str, Any]]:
@@ -55,17 +54,21 @@ def test_differences_are_paired() -> None:
 
 def test_the_page_has_the_stored_figures() -> None:
     report = json.loads(STORED.read_text(encoding="utf-8"))
-    text = PAGE.read_text(encoding="utf-8")
-    inside = text.split(peers_table.START)[1].split(peers_table.END)[0]
-    assert inside.strip() == peers_table.render(report)
+    assert inside(PAGE, "peers") == peers_table.render(report)
     assert len(report["settings"]["seeds"]) >= 10
+
+
+def test_the_page_has_the_stored_calibration() -> None:
+    report = json.loads(calibration.STORED.read_text(encoding="utf-8"))
+    assert inside(PAGE, "calibration") == calibration.render(report)
+    assert len(report["branches"]) == len(calibration.BRANCHES) + 1
 
 
 def test_a_page_without_marks_is_refused(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("nothing", encoding="utf-8")
     with pytest.raises(ValueError, match="has no <!-- peers:start -->"):
-        peers_table.renew(page, {})
+        renew(page, "peers", "")
 
 
 def test_without_r_the_message_has_the_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,7 @@ __all__ = ["JOB", "parts"]
 
 #: The settings that a job depends on, besides its own.
 JOB = ("seed", "replicates", "m", "n", "covariates", "rules", "held_out", "bayesian",
-       "simulated", "hidden",
-       "seeds")  # fmt: skip
+       "simulated", "hidden", "seeds")  # fmt: skip
 
 
 def parts(design: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
