@@ -38,6 +38,8 @@ class Draws:
         Posterior moments of the signals.
     signals, chosen : array (kept, n, m), array of int (kept, 2)
         Some draws of the signals, and the chain and draw of each.
+    levels : array (kept, m)
+        The levels of nodes that these signals include.
     flips : array (m,)
         -1 for nodes that the graph has turned round; signals have their own sign.
     """
@@ -51,6 +53,7 @@ class Draws:
     signal_variance: Array
     signals: Array
     chosen: np.ndarray
+    levels: Array
     flips: Array
 
     def turned(self, flips: Array) -> Draws:
@@ -59,6 +62,7 @@ class Draws:
             self,
             signal_mean=self.signal_mean * flips,
             signals=self.signals * flips,
+            levels=self.levels * flips,
             flips=self.flips * flips,
         )
 
@@ -114,6 +118,7 @@ def draw_posterior(
         signal_variance=np.zeros((n, m)),
         signals=np.empty((len(chosen), n, m)),
         chosen=chosen,
+        levels=np.zeros((len(chosen), m)),
         flips=np.ones(m),
     )
     where = {tuple(place): k for k, place in enumerate(kept.chosen.tolist())}
@@ -138,6 +143,7 @@ def draw_posterior(
             for chain in range(first, first + part):
                 if (chain, draw) in where:
                     kept.signals[where[chain, draw]] = signals[chain - first]
+                    kept.levels[where[chain, draw]] = running.levels[chain - first]
         first += part
     kept.signal_mean /= chains * draws
     kept.signal_variance = np.maximum(square / (chains * draws) - kept.signal_mean**2, 0.0)

@@ -38,7 +38,8 @@ def new_observations(draws: Draws, rows: Rows, cross: Array | None) -> tuple[Arr
         return draws.signals, np.zeros_like(draws.signals), kernel
     assert rows.vectors is not None  # without K_z there is no kernel with new observations
     inside = (cross @ rows.vectors) / rows.values
-    means = (inside @ rows.vectors.T) @ draws.signals
+    level = draws.levels[:, None]
+    means = level + (inside @ rows.vectors.T) @ (draws.signals - rows.constant() * level)
     size = float(rows.values.sum()) / rows.n
     left = np.maximum(size - np.sum(inside * (cross @ rows.vectors), axis=1), 0.0)
     diagonal = np.diagonal(covariances(draws), axis1=1, axis2=2)

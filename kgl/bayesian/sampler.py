@@ -159,8 +159,7 @@ class Chains:
 
     def _leveled_rows(self) -> Array:
         """Return the levels at all observations (chains, n, m)."""
-        ones = self.rows.back(self.rows.rotate(np.ones((self.rows.n, 1))))
-        return np.asarray(ones * self.levels[:, None])
+        return np.asarray(self.rows.constant() * self.levels[:, None])
 
     def with_levels(self) -> Array:
         """Return signals (chains, n, m) with levels, as the data have them."""

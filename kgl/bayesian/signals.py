@@ -73,6 +73,10 @@ class Rows:
         """Return data (..., n, m) of coordinates (..., k, m)."""
         return rotated if self.vectors is None else np.asarray(self.vectors @ rotated)
 
+    def constant(self) -> Array:
+        """Return the projection (n, 1) of ones on the range of K_z."""
+        return self.back(self.rotate(np.ones((self.n, 1))))
+
 
 @dataclass
 class Rotated:
