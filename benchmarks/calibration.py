@@ -137,21 +137,25 @@ def _data_sets(
         whitened = rng.multivariate_normal(np.zeros(m), np.linalg.inv(theta), root.shape[1])
         F = root @ whitened
         Y = F + np.sqrt(noise) * rng.standard_normal((n, m))
-        mask, level = None, np.zeros(m)
-        if branch.gaps:
-            mask = _with_entries(rng.random((n, m)) < 0.7)
-            # as an estimator has it: centred by the observed entries, whose mean is uncertain
-            level = np.where(mask, Y, 0.0).sum(axis=0) / mask.sum(axis=0)
-            Y = np.where(mask, Y - level, 0.0)
+        seen = _with_entries(rng.random((n, m)) < (0.7 if branch.gaps else 1.0))
+        mask = seen if branch.gaps else None
+        # as an estimator has it: centred by the observed entries, whose mean is uncertain
+        level = np.where(seen, Y, 0.0).sum(axis=0) / seen.sum(axis=0)
+        Y = np.where(seen, Y - level, 0.0)
         fit = draw_posterior(
             Y, mask, rows, forms, prior, chains=chains, warmup=warmup, draws=draws,
-            seed=np.random.SeedSequence(int(rng.integers(2**31))), centered=branch.gaps,
+            seed=np.random.SeedSequence(int(rng.integers(2**31))), centered=True,
         )  # fmt: skip
         known = {"noise": noise[0], "kappa": kappa[0], "density": density[0], "rate": rate[0]}
         ranks = {
             name: float((fit.scalars[name][:, 7::8] < value).mean())
             for name, value in known.items()
         }
+        if branch.side:
+            # it may be exactly zero: ties are broken at random
+            own, drawn = (strengths @ forms).std(), fit.scalars["strength"][:, 7::8]
+            ties = (drawn == own).mean() * rng.random()
+            ranks["strength"] = float((drawn < own).mean() + ties)
         ranks["signal"] = float((fit.signals[:, 0, 0] < F[0, 0] - level[0]).mean())
         yield ranks, fit.inclusion.mean(axis=(0, 1)), w > 0
 
@@ -167,8 +171,9 @@ def render(report: dict[str, Any]) -> str:
     lines = [
         f"{report['sets']} data sets of {report['m']} nodes and {report['n']} observations in each "
         f"branch, seed {report['seed']}; {report['tests']} tests of uniform ranks (noise, kappa, "
-        "density, rate, a signal). ECE is the expected calibration error of edge probabilities in "
-        "ten bins; the last column is what exact probabilities would have, by chance.",
+        "density, rate, strength of side information, a signal). ECE is the expected calibration "
+        "error of edge probabilities in ten bins; the last column is what exact probabilities "
+        "would have, by chance.",
         "",
         "| branch | smallest p of a test | pairs | ECE | ECE by chance |",
         "|---|---|---|---|---|",

@@ -84,7 +84,8 @@ def plot_graph(
     if probabilities is None:
         strength = weights / weights.max() if len(weights) else weights
     else:
-        strength = _contrast(np.asarray(probabilities, dtype=float)[rows, cols])
+        probabilities = _checked(probabilities, m)
+        strength = _contrast(probabilities[rows, cols])
     order = np.argsort(strength)
     segments = np.stack([positions[rows], positions[cols]], axis=1)[order]
     negative = np.zeros(len(rows), bool) if signs is None else signs[rows, cols][order] < 0
@@ -125,6 +126,14 @@ def plot_graph(
     if title is not None:
         ax.set_title(title)
     return ax
+
+
+def _checked(probabilities: Any, m: int) -> Array:
+    """Return probabilities as an array (m, m), refusing other shapes."""
+    found = np.asarray(probabilities, dtype=float)
+    if found.shape != (m, m):
+        raise ValueError(f"probabilities has the shape {found.shape}; give an array ({m}, {m})")
+    return found
 
 
 def _contrast(probabilities: Array) -> Array:

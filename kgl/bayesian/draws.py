@@ -37,7 +37,7 @@ class Draws:
     signal_mean, signal_variance : array (n, m)
         Posterior moments of the signals.
     signals, chosen : array (kept, n, m), array of int (kept, 2)
-        Some draws of the signals, and the chain and draw of each.
+        Some draws of the signals given the graph of their draw, and the chain and draw of each.
     levels : array (kept, m)
         The levels of nodes that these signals include.
     flips : array (m,)
@@ -55,6 +55,17 @@ class Draws:
     chosen: np.ndarray
     levels: Array
     flips: Array
+
+    def silenced(self, nodes: Mask) -> Draws:
+        """Return the draws with no signal and no level at some nodes (m,)."""
+        keep = ~nodes
+        return replace(
+            self,
+            signal_mean=self.signal_mean * keep,
+            signal_variance=self.signal_variance * keep,
+            signals=self.signals * keep,
+            levels=self.levels * keep,
+        )
 
     def turned(self, flips: Array) -> Draws:
         """Return the draws for data whose columns had been multiplied by ``flips`` (m,)."""
@@ -125,7 +136,9 @@ def draw_posterior(
     square, done, first = np.zeros((n, m)), 0, 0
     total = len(parts) * (warmup + draws)
     for part, child in zip(parts, seed.spawn(len(parts)), strict=True):
-        running = Chains(Y, mask, rows, forms, prior, part, np.random.default_rng(child), centered)
+        rng = np.random.default_rng(child)
+        running = Chains(Y, mask, rows, forms, prior, part, rng, centered)
+        (extra,) = rng.spawn(1)
         own = slice(first, first + part)
         for sweep in range(warmup + draws):
             running.steps.adapting = sweep < warmup
@@ -140,10 +153,12 @@ def draw_posterior(
             signals = running.with_levels()
             kept.signal_mean += signals.sum(axis=0)
             square += np.einsum("cij,cij->ij", signals, signals)
-            for chain in range(first, first + part):
-                if (chain, draw) in where:
-                    kept.signals[where[chain, draw]] = signals[chain - first]
-                    kept.levels[where[chain, draw]] = running.levels[chain - first]
+            wanted = [chain for chain in range(first, first + part) if (chain, draw) in where]
+            if wanted:
+                joint = running.joint_signals(extra)
+            for chain in wanted:
+                kept.signals[where[chain, draw]] = joint[chain - first]
+                kept.levels[where[chain, draw]] = running.levels[chain - first]
         first += part
     kept.signal_mean /= chains * draws
     kept.signal_variance = np.maximum(square / (chains * draws) - kept.signal_mean**2, 0.0)

@@ -220,7 +220,9 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
             chains=self._chains(len(ready.names)), warmup=self.n_warmup, draws=self.n_draws,
             seed=self._seed_of("fit"), centered=self.center != "none", progress=report,
         )  # fmt: skip
-        self._ready, self._draws = ready, draws.turned(flips)
+        # a constant column has its constant: no signal and no noise
+        self._varies = np.asarray(ready.values.any(axis=0))
+        self._ready, self._draws = ready, draws.turned(flips).silenced(~self._varies)
         self._index = list(Y.index) if hasattr(Y, "loc") else None
         self._learned(ready, self._draws)
         self._warn()
@@ -283,7 +285,7 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         self.signs_ = np.outer(draws.flips, draws.flips)
         self.laplacian_ = laplacian_from_adjacency(self.weights_, self.signs_)
         self.signals_ = ready.preparation.undo(self._unit * draws.signal_mean)
-        scale = self._unit * ready.preparation.scale
+        scale = self._unit * ready.preparation.scale * self._varies
         self.noise_variance_ = float(draws.scalars["noise"].mean()) * scale**2
         self.density_ = float(draws.scalars["edges"].mean())
         watched = {

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from kgl._types import Array
+from kgl._types import Array, Mask
 from kgl.bayesian.draws import Draws
 from kgl.bayesian.graphs import LikelyGraph, check_levels
-from kgl.bayesian.predictive import new_nodes, new_observations
+from kgl.bayesian.predictive import covariances, new_nodes, new_observations
 from kgl.bayesian.priors import Prior, log_odds
 from kgl.bayesian.rows import fill_rows
 from kgl.laplacian import adjacency_from_edges
@@ -42,6 +42,7 @@ class Posterior(LikelyGraph, FittedTables):
         noise_variance_: Array
         _draws: Draws
         _unit: float
+        _varies: Mask
         _rows: Rows
         _prior: Prior
         _evidence: Evidence | None
@@ -71,6 +72,8 @@ class Posterior(LikelyGraph, FittedTables):
                 "the model was fitted without side information on the nodes; fit with x=... or "
                 "K_x=... to learn whether it matters"
             )
+        if np.ndim(level) != 0:
+            raise ValueError(f"level = {level!r} must be one number in [0, 1], such as 0.9")
         tail = 0.5 * (1.0 - float(check_levels(level)))
         draws = self._draws.scalars["strength"]
         low, high = np.quantile(draws, [tail, 1.0 - tail])
@@ -107,7 +110,7 @@ class Posterior(LikelyGraph, FittedTables):
             return filled
         draws, mask = self._draws, self._ready.mask
         variance = draws.signal_variance + draws.scalars["noise"].mean() * self._spread()
-        std = self._unit * self._ready.preparation.scale * np.sqrt(variance)
+        std = self._unit * self._ready.preparation.scale * self._varies * np.sqrt(variance)
         std = np.zeros_like(std) if mask is None else np.where(mask, 0.0, std)
         return filled, self._labelled(std, None, None)
 
@@ -116,7 +119,9 @@ class Posterior(LikelyGraph, FittedTables):
         mask = ~np.isnan(values)
         ready = self._ready.preparation.for_observations(len(values))
         y = ready.apply(np.where(mask, values, 0.0), mask) / self._unit
-        filled = fill_rows(self._draws, self._rows, np.where(mask, y, 0.0), mask)
+        # constant columns inform nothing, as in the fit
+        seen = mask & self._varies
+        filled = fill_rows(self._draws, self._rows, np.where(seen, y, 0.0), seen) * self._varies
         return np.asarray(ready.undo(self._unit * filled))
 
     def predict(
@@ -153,25 +158,29 @@ class Posterior(LikelyGraph, FittedTables):
         if left is None and right is None:
             mean, variance = draws.signal_mean, draws.signal_variance
         else:
-            means, own, kernel = new_observations(draws, self._rows, left)
+            means, open_share, kernel = new_observations(draws, self._rows, left)
             if left is not None:
                 preparation = preparation.for_observations(len(left))
             if right is not None:
                 preparation = preparation.for_nodes(ready.data.K_x, right)
-                means, own = self._new_nodes(means, own, kernel, right)
+                means, own = self._new_nodes(means, open_share, kernel, right)
+            else:
+                diagonal = np.diagonal(covariances(draws), axis1=1, axis2=2)
+                own = open_share[:, None] * diagonal[:, None, :]
             mean, variance = means.mean(axis=0), means.var(axis=0) + own.mean(axis=0)
         predicted = self._labelled(preparation.undo(self._unit * mean), z, x)
         if not return_std:
             return predicted
         noise = draws.scalars["noise"].mean() * (self._spread() if right is None else 1.0)
         std = np.sqrt(variance + noise) * self._unit * preparation.scale
+        std = std * self._varies if right is None else std
         return predicted, self._labelled(std, z, x)
 
     def _spread(self) -> Array:
         """Return factors (m,) on the variance of the noise, for scales of nodes are estimates.
 
-        The standard deviation of few values is uncertain itself: divided by it, a value has
-        Student's distribution, whose variance is the factor.
+        Noise divided by the standard deviation of few values has Student's distribution, whose
+        variance is the factor. Signals are shared with other nodes, and left as they are.
         """
         ready = self._ready
         n, m = ready.values.shape
@@ -182,7 +191,7 @@ class Posterior(LikelyGraph, FittedTables):
         return np.asarray(freedom / (freedom - 2.0))
 
     def _new_nodes(
-        self, means: Array, own: Array, kernel: Array, cross: Array
+        self, means: Array, left: Array, kernel: Array, cross: Array
     ) -> tuple[Array, Array]:
         assert self._evidence is not None
         chain, draw = self._draws.chosen.T
@@ -194,7 +203,7 @@ class Posterior(LikelyGraph, FittedTables):
         rng = np.random.default_rng(self._seed_of("predict"))
         tilt = np.einsum("sk,vkj->vsj", strengths, scores)
         return new_nodes(
-            self._draws, self._prior, means, own, kernel, intercept[:, None] + tilt, rng
+            self._draws, self._prior, means, left, kernel, intercept[:, None] + tilt, rng
         )
 
     def sample(self, size: int = 100, random_state: Any = None) -> dict[str, Array]:
@@ -214,12 +223,13 @@ class Posterior(LikelyGraph, FittedTables):
             ``noise_variance`` (size, m).
         """
         check_is_fitted(self, "edge_probability_")
-        if not (isinstance(size, (int, np.integer)) and size >= 1):
+        whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
+        if not (whole and size >= 1):
             raise ValueError(f"size = {size!r} must be a whole number of at least 1, such as 100")
         seed = self._seed_of("sample") if random_state is None else random_state
         picked = np.random.default_rng(seed).integers(len(self._draws.chosen), size=size)
         chain, draw = self._draws.chosen[picked].T
-        scale = self._unit * self._ready.preparation.scale
+        scale = self._unit * self._ready.preparation.scale * self._varies
         return {
             "weights": np.stack(
                 [adjacency_from_edges(row) for row in self._draws.weights[chain, draw]]

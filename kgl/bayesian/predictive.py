@@ -26,7 +26,7 @@ def covariances(draws: Draws) -> Array:
 
 
 def new_observations(draws: Draws, rows: Rows, cross: Array | None) -> tuple[Array, Array, Array]:
-    r"""Return means and variances (kept, rows, m) of the signals, and K_z at these rows (rows,).
+    r"""Return means (kept, rows, m) of the signals, what is left of K_z there, and K_z (rows,).
 
     Given a draw, new rows are normal with mean :math:`k K_z^{\dagger} F` and covariance
     :math:`(k_0 - k K_z^{\dagger} k^\top) \Theta^{-1}`. The kernel at a new row, :math:`k_0`, is
@@ -35,22 +35,21 @@ def new_observations(draws: Draws, rows: Rows, cross: Array | None) -> tuple[Arr
     if cross is None:
         # at the rows of the fit, the draw is the signal
         kernel = np.ones(rows.n) if rows.vectors is None else np.square(rows.vectors) @ rows.values
-        return draws.signals, np.zeros_like(draws.signals), kernel
+        return draws.signals, np.zeros(rows.n), kernel
     assert rows.vectors is not None  # without K_z there is no kernel with new observations
     inside = (cross @ rows.vectors) / rows.values
     level = draws.levels[:, None]
     means = level + (inside @ rows.vectors.T) @ (draws.signals - rows.constant() * level)
     size = float(rows.values.sum()) / rows.n
     left = np.maximum(size - np.sum(inside * (cross @ rows.vectors), axis=1), 0.0)
-    diagonal = np.diagonal(covariances(draws), axis1=1, axis2=2)
-    return means, left[:, None] * diagonal[:, None, :], np.full(len(cross), size)
+    return means, left, np.full(len(cross), size)
 
 
 def new_nodes(
     draws: Draws,
     prior: Prior,
     means: Array,
-    variances: Array,
+    left: Array,
     kernel: Array,
     odds: Array,
     rng: np.random.Generator,
@@ -63,10 +62,10 @@ def new_nodes(
 
     Parameters
     ----------
-    means, variances : array (kept, rows, m)
+    means : array (kept, rows, m)
         Signals of the nodes of the fit.
-    kernel : array (rows,)
-        K_z at the rows.
+    left, kernel : array (rows,)
+        What is left of K_z at the rows given those of the fit, and K_z there.
     odds : array (new nodes, kept, m)
         Log odds of edges between new nodes and those of the fit.
     """
@@ -74,6 +73,7 @@ def new_nodes(
     kappa, rate = (draws.scalars[name][chain, draw] for name in ("kappa", "rate"))
     shape = (*means.shape[:2], len(odds))
     found, spread = np.empty(shape), np.empty(shape)
+    covariance = covariances(draws)
     for v, own in enumerate(odds):
         on = rng.random(own.shape) < expit(own)
         w = np.where(on, rng.gamma(prior.slab_shape, size=own.shape) / rate[:, None], 0.0)
@@ -82,8 +82,6 @@ def new_nodes(
         side = np.where(w @ draws.flips < 0, -1.0, 1.0)
         share = side[:, None] * draws.flips * w / degree[:, None]
         found[:, :, v] = np.einsum("sim,sm->si", means, share)
-        # variances of nodes are treated as independent of each other, which they nearly are given
-        # the graph; they are zero at the rows of the fit
-        spread[:, :, v] = np.einsum("sim,sm->si", variances, share**2)
-        spread[:, :, v] += kernel[None, :] / degree[:, None]
+        variance = np.einsum("sj,sjk,sk->s", share, covariance, share)
+        spread[:, :, v] = left * variance[:, None] + kernel / degree[:, None]
     return found, spread

@@ -21,6 +21,8 @@ PROPOSALS = 4
 ROUNDS = 4
 #: Factors on the width of a proposal when it is accepted and when not: 0.4 are accepted.
 WIDER, NARROWER = 1.06, 0.9618
+#: Levels are drawn where at least this share of a constant lies in the range of K_z.
+CONSTANT = 0.9
 #: Widest proposal, of a logarithm.
 WIDEST = 3.0
 
@@ -68,9 +70,9 @@ class Chains:
     rng : numpy.random.Generator
         Source of randomness.
     centered : bool
-        Whether nodes were centred by the mean of their observed entries. Where entries are missing,
-        that mean is uncertain: a level of each node is then drawn too, all being equally likely
-        beforehand.
+        Whether nodes were centred by the mean of their observed entries, which is uncertain: a
+        level of each node is then drawn too, all being equally likely beforehand. Not for a K_z
+        that can hardly represent a constant, :data:`CONSTANT`.
     """
 
     def __init__(
@@ -97,8 +99,9 @@ class Chains:
         self.signals: Array = np.zeros((chains, *Y.shape))
         self.levels: Array = np.zeros((chains, self.m))
         self.leveled: Mask | None = None
-        if centered and mask is not None:
-            self.leveled = np.asarray(mask.any(axis=0))
+        if centered and np.square(rows.constant()).mean() > CONSTANT:
+            self.leveled = np.ones(self.m, bool) if mask is None else np.asarray(mask.any(axis=0))
+            self.full = np.broadcast_to(self.full, (chains, *Y.shape))
         self.inclusion = np.zeros_like(self.weights)
         self.means = np.zeros_like(self.weights)
 
@@ -160,6 +163,17 @@ class Chains:
     def _leveled_rows(self) -> Array:
         """Return the levels at all observations (chains, n, m)."""
         return np.asarray(self.rows.constant() * self.levels[:, None])
+
+    def joint_signals(self, rng: np.random.Generator) -> Array:
+        """Draw signals (chains, n, m) with levels, given the present graphs.
+
+        A sweep draws signals before the graph, which is enough for their moments. Draws of both
+        that belong together need this; the chains' own random numbers stay what they are.
+        """
+        values, vectors = spectrum(self.weights, self.m)
+        own = (values + self.kappa[:, None], vectors, self.noise, rng)
+        found = self._unwhitened(draw_whitened(self.rows, self.rows.rotate(self.full), *own))
+        return found if self.leveled is None else found + self._leveled_rows()
 
     def with_levels(self) -> Array:
         """Return signals (chains, n, m) with levels, as the data have them."""
@@ -247,7 +261,7 @@ class Chains:
         )  # fmt: skip
 
     def _draw_rate(self) -> None:
-        """Draw the rate of the weights' distribution; nothing else depends on the draw."""
+        """Draw the rate of the weights' distribution; the density is drawn given it."""
         prior = self.prior
         shape = prior.rate_shape + prior.slab_shape * (self.weights > 0).sum(axis=1)
         total = prior.rate_offset(self.noise) + self.weights.sum(axis=1)
@@ -277,15 +291,15 @@ class Chains:
             self._move_odds("edges", given_edges, (*2 * free * [("density", 0)], *steps, *steps))
         if not (forms or free):
             return
-        p, level = expit(self.odds), self.rng.random(on.shape)
-        level = np.where(on, level * p, p + level * (1.0 - p))
+        p, uniform = expit(self.odds), self.rng.random(on.shape)
+        uniform = np.where(on, uniform * p, p + uniform * (1.0 - p))
         spare = self.rng.gamma(self.prior.slab_shape, size=on.shape)
         possible = np.where(on, self.weights * self.rate[:, None], spare)
 
         def graph_of(odds: Array, rate: Array) -> Array:
-            return np.where(level < expit(odds), possible, 0.0) / rate[:, None]
+            return np.where(uniform < expit(odds), possible, 0.0) / rate[:, None]
 
-        def given_levels(odds: Array, rate: Array) -> Array:
+        def given_uniforms(odds: Array, rate: Array) -> Array:
             values, vectors = spectrum(graph_of(odds, rate), self.m)
             data = Rotated.of(self.rows, self.full, rotated, vectors)
             return data.log_evidence(values + self.kappa[:, None], self.noise)
@@ -293,7 +307,7 @@ class Chains:
         # these take an eigendecomposition each: one form of side information in a sweep
         chosen = [int(self.rng.integers(len(forms)))] if forms else []
         steps = [(kind, k) for k in chosen for kind in ("walk", "switch", "swap")]
-        self._move_odds("levels", given_levels, (*free * [("dilution", 0)], *steps))
+        self._move_odds("uniforms", given_uniforms, (*free * [("dilution", 0)], *steps))
         self.weights = graph_of(self.odds, self.rate)
 
     def _move_odds(

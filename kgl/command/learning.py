@@ -62,7 +62,9 @@ class Task:
 
         if self.bayesian:
             own = self.estimator.get_params()
-            changes: dict[str, Any] = {name: min(own[name], most) for name, most in LIGHT.items()}
+            changes: dict[str, Any] = {
+                name: min(own[name] or most, most) for name, most in LIGHT.items()
+            }
         else:
             changes = {"psi": learned.model.psi_, "density": None}
         return Task(clone(self.estimator).set_params(**changes), self.covariates)

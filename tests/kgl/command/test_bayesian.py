@@ -140,13 +140,13 @@ def test_values_that_grow_by_factors_are_noted(data: Any, capsys: Capture) -> No
 
 def test_signs_are_honoured_where_the_model_has_them(data: Any) -> None:
     Y = data.Y.copy()
-    Y[:, 0] *= -1.0
+    # as a reversed item: clearly opposite to another
+    Y[:, 0] = -Y[:, 1] + 0.01 * np.random.default_rng(0).standard_normal(len(Y))
     write(Path("data.csv"), Y)
     run("--edges", "e.csv", "--min-probability", "0", "--unsigned")
     assert {row[-1] for row in rows_of(Path("e.csv"))[1:]} == {"1"}
-    if "signed" in kgl.BayesianKGL().get_params():
-        run("--edges", "s.csv", "--min-probability", "0")
-        assert {row[-1] for row in rows_of(Path("s.csv"))[1:]} == {"1", "-1"}
+    run("--edges", "s.csv", "--min-probability", "0")
+    assert {row[-1] for row in rows_of(Path("s.csv"))[1:]} == {"1", "-1"}
 
 
 def test_other_models_write_deviations_too(data: Any) -> None:
