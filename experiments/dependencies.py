@@ -16,7 +16,7 @@ __all__ = ["data_sources", "fingerprint", "fit_sources", "module_file", "sources
 _OWN = ("kgl", "experiments")
 #: What scripts load only while they run.
 _LATER = {
-    "example": ("kgl.datasets", "kgl.models", "kgl.plotting"),
+    "example": ("kgl.datasets", "kgl.bayesian", "kgl.plotting"),
 }
 
 
