@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-__all__ = ["TINY", "available", "sweep_pairs"]
+__all__ = ["TINY", "all_windows", "available", "sweep_pairs"]
 
+#: Changes that are carried out together.
+PENDING = 4
 #: Smallest share of a resistance that is left without the pair's own weight.
 TINY = 1e-12
 
@@ -79,6 +81,46 @@ def _integrate(
 
 
 @compiled
+def all_windows(
+    w: Any, r: Any, h: Any, t: Any, counts: Any, shape: Any, total: Any, power: Any, reach: Any,
+    negligible: Any, coarse: Any, low: Any, high: Any,
+) -> None:  # fmt: skip
+    """Fill in where conditional distributions are, as :func:`kgl.bayesian.edges.windows` does.
+
+    Arguments are arrays (chains, pairs), and (G, chains, pairs) for ``h`` and ``t``.
+    """
+    (chains, pairs), cells, groups = w.shape, len(coarse), len(counts)
+    value, own, squares = np.empty(cells), np.empty(groups), np.empty(groups)
+    rise = 1.0 + 0.5 * counts.sum()
+    for c in range(chains):
+        for e in range(pairs):
+            resistance = r[c, e] / max(1.0 - w[c, e] * r[c, e], TINY)
+            for g in range(groups):
+                left = max(1.0 - w[c, e] * h[g, c, e], TINY)
+                own[g], squares[g] = h[g, c, e] / left, t[g, c, e] / (left * left)
+            scale = total[c, e] / power[c, e] * (rise - 1.0 + shape)
+            top, largest = math.log1p(reach * scale * resistance), -np.inf
+            for q in range(cells):
+                x = top * coarse[q]
+                d = (math.exp(x) - 1.0) / resistance
+                found = rise * x - power[c, e] * math.log(total[c, e] + d)
+                if shape != 1.0:
+                    found += (shape - 1.0) * math.log(max(d, 1e-300))
+                for g in range(groups):
+                    left = 1.0 + d * own[g]
+                    found -= 0.5 * (counts[g] * math.log(left) + squares[g] * d / left)
+                value[q] = found
+                largest = max(largest, found)
+            first, last = 0, cells - 1
+            while value[first] <= largest - negligible:
+                first += 1
+            while value[last] <= largest - negligible:
+                last -= 1
+            low[c, e] = max(first - 1, 0) / cells * top
+            high[c, e] = min(last + 2, cells) / cells * top
+
+
+@compiled
 def _draw(uniform: Any, whole: Any, mass: Any) -> Any:
     """Return where, between 0 and 1, a draw falls among the cells."""
     aim, passed, cell = uniform * whole, mass[0], 0
@@ -89,32 +131,76 @@ def _draw(uniform: Any, whole: Any, mass: Any) -> Any:
 
 
 @compiled
-def _change(matrices: Any, noise: Any, i: Any, j: Any, change: Any, u: Any, s: Any) -> None:
-    """Add to the weight of a pair; ``u`` and ``s`` (m,) are scratch space.
+def _pending(own: Any, other: Any, scale: Any, count: Any, i: Any, j: Any) -> Any:
+    """Return the sum over pending changes of scale (b' own) (b' other), for a pair i, j."""
+    total = 0.0
+    for k in range(count):
+        total += scale[k] * (own[k, i] - own[k, j]) * (other[k, i] - other[k, j])
+    return total
 
-    Matrices are symmetric: only what is on and below the diagonal is kept up to date.
-    """
-    m, groups = len(u), len(noise)
-    covariance = matrices[0]
-    scale = change / (1.0 + change * _quadratic(covariance, i, j))
-    _difference(covariance, i, j, u)
-    for a in range(m):
-        left = scale * u[a]
+
+@compiled
+def _less(out: Any, own: Any, other: Any, scale: Any, count: Any, i: Any, j: Any) -> None:
+    """Subtract from ``out`` the columns, scale own (b' other), of pending changes."""
+    for k in range(count):
+        part = scale[k] * (other[k, i] - other[k, j])
+        for q in range(len(out)):
+            out[q] -= part * own[k, q]
+
+
+@compiled
+def _flush(matrix: Any, own: Any, other: Any, scale: Any) -> None:
+    """Subtract scale own other' of all pending changes, on and below the diagonal."""
+    u, v, x, y = other[0], other[1], other[2], other[3]
+    for a in range(len(matrix)):
+        row = matrix[a]
+        c, d = scale[0] * own[0, a], scale[1] * own[1, a]
+        e, f = scale[2] * own[2, a], scale[3] * own[3, a]
         for b in range(a + 1):
-            covariance[a, b] -= left * u[b]
+            row[b] -= c * u[b] + d * v[b] + e * x[b] + f * y[b]
+
+
+@compiled
+def _flush_all(matrices: Any, vectors: Any, scales: Any) -> None:
+    """Carry out all pending changes, and forget them."""
+    groups = (len(matrices) - 1) // 2
+    _flush(matrices[0], vectors[0], vectors[0], scales[0])
     for g in range(groups):
-        smooth, moment = matrices[1 + g], matrices[1 + groups + g]
-        step = noise[g] * change / (1.0 + change * noise[g] * _quadratic(smooth, i, j))
-        half = 0.5 * step * _quadratic(moment, i, j)
-        _difference(smooth, i, j, u)
-        _difference(moment, i, j, s)
-        for q in range(m):
+        smooth, moment, scale = vectors[1 + g], vectors[1 + groups + g], scales[1 + g]
+        _flush(matrices[1 + g], smooth, smooth, scale)
+        _flush(matrices[1 + groups + g], smooth, moment, scale)
+        _flush(matrices[1 + groups + g], moment, smooth, scale)
+    scales[:] = 0.0
+
+
+@compiled
+def _change(
+    matrices: Any, vectors: Any, scales: Any, count: Any, noise: Any, i: Any, j: Any, change: Any,
+    r: Any, h: Any, t: Any,
+) -> None:  # fmt: skip
+    """Note a change of the weight of a pair, whose r, h and t are those before it.
+
+    Matrices are symmetric: only what is on and below the diagonal is kept up to date, and that in
+    steps of four changes, which go through memory once. ``vectors`` (1 + 2G, 4, m) and ``scales``
+    (1 + G, 4) hold the ``count`` changes since.
+    """
+    groups = len(noise)
+    _difference(matrices[0], i, j, vectors[0, count])
+    _less(vectors[0, count], vectors[0], vectors[0], scales[0], count, i, j)
+    scales[0, count] = change / (1.0 + change * r)
+    for g in range(groups):
+        smooth, moment, scale = vectors[1 + g], vectors[1 + groups + g], scales[1 + g]
+        u, s = smooth[count], moment[count]
+        _difference(matrices[1 + g], i, j, u)
+        _less(u, smooth, smooth, scale, count, i, j)
+        _difference(matrices[1 + groups + g], i, j, s)
+        _less(s, smooth, moment, scale, count, i, j)
+        _less(s, moment, smooth, scale, count, i, j)
+        step = noise[g] * change / (1.0 + change * h[g])
+        half = 0.5 * step * t[g]
+        for q in range(len(u)):
             s[q] -= half * u[q]
-        for a in range(m):
-            left, right = step * u[a], step * s[a]
-            for b in range(a + 1):
-                smooth[a, b] -= left * u[b]
-                moment[a, b] -= left * s[b] + right * u[b]
+        scale[count] = step
 
 
 @compiled
@@ -154,21 +240,27 @@ def sweep_pairs(
     (chains, pairs), cells = weights.shape, len(fine)
     groups, m = len(counts), stack.shape[2]
     mass, d, h, t = np.empty(cells), np.empty(cells), np.empty(groups), np.empty(groups)
-    u, s = np.empty(m), np.empty(m)
+    present, squares = np.empty(groups), np.empty(groups)
+    vectors, scales = np.zeros((1 + 2 * groups, PENDING, m)), np.zeros((1 + groups, PENDING))
     for c in range(chains):
-        matrices, edges = stack[c], 0
+        matrices, waiting = stack[c], 0
         edges = int((weights[c] > 0.0).sum())
         for e in order:
             i, j, w = rows[e], cols[e], weights[c, e]
             edges -= int(w > 0.0)
+            now = _quadratic(matrices[0], i, j)
+            now -= _pending(vectors[0], vectors[0], scales[0], waiting, i, j)
             # without its own weight
-            r = _quadratic(matrices[0], i, j)
-            r /= max(1.0 - w * r, TINY)
+            r = now / max(1.0 - w * now, TINY)
             for g in range(groups):
-                own = noise[c, g] * _quadratic(matrices[1 + g], i, j)
-                left = max(1.0 - w * own, TINY)
-                h[g] = own / left
-                t[g] = _quadratic(matrices[1 + groups + g], i, j) / (left * left)
+                smooth, moment = vectors[1 + g], vectors[1 + groups + g]
+                own = _quadratic(matrices[1 + g], i, j)
+                own -= _pending(smooth, smooth, scales[1 + g], waiting, i, j)
+                present[g] = noise[c, g] * own
+                squares[g] = _quadratic(matrices[1 + groups + g], i, j)
+                squares[g] -= 2.0 * _pending(smooth, moment, scales[1 + g], waiting, i, j)
+                left = max(1.0 - w * present[g], TINY)
+                h[g], t[g] = present[g] / left, squares[g] / (left * left)
             others, power, width = total[c] - w, powers[edges], high[c, e] - low[c, e]
             top = _integrate(
                 r, h, t, counts, shape, others, power, low[c, e], width, fine, log_slope, mass, d
@@ -188,6 +280,14 @@ def sweep_pairs(
                 new = math.expm1(low[c, e] + place * place * width) / r
             edges += int(new > 0.0)
             if new != w:
-                _change(matrices, noise[c], i, j, new - w, u, s)
+                _change(
+                    matrices, vectors, scales, waiting, noise[c], i, j, new - w, now, present,
+                    squares,
+                )  # fmt: skip
                 weights[c, e] = new
                 total[c] += new - w
+                waiting += 1
+                if waiting == PENDING:
+                    _flush_all(matrices, vectors, scales)
+                    waiting = 0
+        _flush_all(matrices, vectors, scales)

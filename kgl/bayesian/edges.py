@@ -330,9 +330,13 @@ def draw_pairs(
     # of all pairs at once, each without its own weight
     others = count[:, None] - (weights > 0)
     alone = Slab(slab.shape, total[:, None] - weights, slab.power[others], slab.factor[others])
-    low, high = windows(weights, *sweep.all_pairs(rows, cols), counts, alone)
     fast = compiled.available() if fast is None else fast
     if fast:
+        low, high = np.empty_like(weights), np.empty_like(weights)
+        compiled.all_windows(
+            weights, *sweep.all_pairs(rows, cols), counts, slab.shape, alone.total, alone.power,
+            REACH, NEGLIGIBLE, _COARSE, low, high,
+        )  # fmt: skip
         stack = np.ascontiguousarray(sweep.stack.swapaxes(0, 1))
         compiled.sweep_pairs(
             stack, counts, sweep.noise.T.copy(), weights, rows, cols, order, random, low, high,
@@ -341,6 +345,7 @@ def draw_pairs(
         )  # fmt: skip
         sweep.stack = stack.swapaxes(0, 1)
         return
+    low, high = windows(weights, *sweep.all_pairs(rows, cols), counts, alone)
     for e in order:
         own = weights[:, e].copy()
         count -= own > 0
