@@ -82,11 +82,12 @@ def test_the_wheel_installs_the_command(wheel):
     assert "kgl = kgl.command:main" in wheel.read(entries).decode()
 
 
-def test_the_library_needs_four_packages(wheel):
+def test_the_library_needs_four_packages_and_what_one_of_them_brings(wheel):
     (metadata,) = (n for n in wheel.namelist() if n.endswith(".dist-info/METADATA"))
     needed = email.message_from_bytes(wheel.read(metadata)).get_all("Requires-Dist")
     always = {canonical(line) for line in needed if "extra ==" not in line}
-    assert always == {"networkx", "numpy", "scikit-learn", "scipy"}
+    # scikit-learn needs threadpoolctl itself
+    assert always == {"networkx", "numpy", "scikit-learn", "scipy", "threadpoolctl"}
 
 
 def description(wheel) -> str:

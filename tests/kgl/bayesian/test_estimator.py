@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 import kgl
+from kgl.bayesian import estimator
 from kgl.bayesian.diagnostics import effective_sample_size, split_r_hat
 from kgl.bayesian.evidence import Evidence, pair_forms
 
@@ -279,3 +280,16 @@ def test_convergence_figures() -> None:
         warnings.simplefilter("error")
         assert split_r_hat(np.ones((4, 10))) == 1.0
         assert effective_sample_size(np.ones((4, 10))) == 40.0
+
+
+@pytest.mark.parametrize(("small_error", "converged"), [(0.0, False), (1.0, True)])
+def test_small_errors_are_converged_whatever_the_chains_say(
+    monkeypatch: pytest.MonkeyPatch, small_error: float, converged: bool
+) -> None:
+    # of few draws R-hat is poor; users are after the Monte Carlo error
+    monkeypatch.setattr(estimator, "POOR_ERROR", 1.0)
+    monkeypatch.setattr(estimator, "SMALL_ERROR", small_error)
+    model = small(n_warmup=1, n_draws=4).fit(DATA.Y)
+    assert model.converged_ == converged
+    assert model.n_chains_ == 6
+    assert "6 chains" in model.summary()
