@@ -1,7 +1,8 @@
 """Compare two runs: ``python -m experiments.compare paper fig2-1a2b3c4d``.
 
 For each study that both runs hold, writes a table of paired differences and draws them, into
-results/<second>/compared-with-<first>/.
+results/<second>/compared-with-<first>/. ``published`` stands for the run whose tables are tracked
+in figures/: no need to repeat it.
 """
 
 from __future__ import annotations
@@ -13,34 +14,50 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments import registry
 from experiments.figures import panels, style
 from experiments.io import atomic, load_table, save_csv
+from experiments.lookup import ROOT
 from experiments.score import KEYS
 
 RESULTS = Path("results")
+#: The name of the run whose tables are tracked, and where they are.
+PUBLISHED, FIGURES = "published", ROOT / "figures"
 #: What makes two rows the same measurement, besides sizes that a study sweeps over. A size that an
 #: override changed for the whole study does not keep its rows apart.
 PAIR = ["study", "graph", "data", "sweep", "level", "model", "replicate", "metric"]
 SIZES = ["m", "n", "noise", "missing"]
+#: Cells agree if their mean difference is not larger: machines round differently.
+SAME = 1e-9
 
 # ------------------------------------------------------------------------------------ numbers
 
 
+def tables_of(run: str | Path) -> dict[str, Path]:
+    """Return the tables of a run by study; those of the published run that hold scores."""
+    if Path(run).name == PUBLISHED:
+        # other tables there are measurements of jobs, inference, times and records of figures
+        return {path.stem: path for path in FIGURES.glob("*.parquet") if _holds_scores(path)}
+    tables = Path(run) / "tables"
+    if not tables.is_dir():
+        known = sorted(p.parent.name for p in Path(run).parent.glob("*/tables"))
+        raise FileNotFoundError(
+            f"{run} is not a run: it has no tables; runs here: {', '.join([*known, PUBLISHED])}"
+        )
+    return {path.stem: path for path in tables.glob("*.parquet")}
+
+
+def _holds_scores(path: Path) -> bool:
+    return {*PAIR, *SIZES, "selected_by", "value"} <= set(pq.read_schema(path).names)
+
+
 def common_studies(first: str | Path, second: str | Path) -> list[str]:
     """Return the studies that both runs have tables of."""
-    names = []
-    for run in (first, second):
-        tables = Path(run) / "tables"
-        if not tables.is_dir():
-            known = sorted(p.parent.name for p in Path(run).parent.glob("*/tables"))
-            raise FileNotFoundError(
-                f"{run} is not a run: it has no tables; runs here: {', '.join(known) or 'none'}"
-            )
-        names.append({path.stem for path in tables.glob("*.parquet")})
+    names = [set(tables_of(run)) for run in (first, second)]
     both = sorted(names[0] & names[1])
     if not both:
         raise ValueError(
@@ -57,7 +74,7 @@ def compare_tables(first: str | Path, second: str | Path, study: str) -> pd.Data
     same number is the same random draw, unless an override changed the seed. ``p05`` and ``p95``
     are percentiles of the differences.
     """
-    tables = [load_table(Path(run) / "tables" / f"{study}.parquet")[0] for run in (first, second)]
+    tables = [load_table(tables_of(run)[study])[0] for run in (first, second)]
     swept = [key for key in SIZES if all(table[key].nunique() > 1 for table in tables)]
     selects = [name for name, metric in registry.METRICS.items() if metric.selects]
     both = []
@@ -82,6 +99,20 @@ def compare_tables(first: str | Path, second: str | Path, study: str) -> pd.Data
         pairs=("difference", "count"),
     )
     return out.reset_index()
+
+
+def agreement(table: pd.DataFrame) -> str:
+    """Return in a sentence how far two runs of a study agree."""
+    same = int((table["difference"].abs() <= SAME).sum())
+    if same == len(table):
+        return f"all {same} cells agree"
+    worst = table.to_dict("records")[int(table["difference"].abs().argmax())]
+    where = ", ".join(f"{worst[key]}" for key in ("graph", "data", "model", "level", "metric"))
+    return (
+        f"{same} of {len(table)} cells agree; the largest mean difference is "
+        f"{worst['difference']:+.3g} ({where}; percentiles {worst['p05']:+.3g} to "
+        f"{worst['p95']:+.3g})"
+    )
 
 
 # ------------------------------------------------------------------------------------- figure
@@ -131,7 +162,7 @@ def _differences(ax: Axes, part: pd.DataFrame) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Compare the runs that the command names; print the differences of each study."""
     parser = argparse.ArgumentParser(prog="python -m experiments.compare", description=__doc__)
-    parser.add_argument("first", help="a directory of results/, such as paper")
+    parser.add_argument("first", help=f"a directory of results/, such as paper, or {PUBLISHED}")
     parser.add_argument("second", help="another one, such as fig2-1a2b3c4d")
     chosen = parser.parse_args(arguments)
     first, second = RESULTS / chosen.first, RESULTS / chosen.second
@@ -145,6 +176,7 @@ def main(arguments: list[str] | None = None) -> None:
             with atomic(out.with_suffix(".png")) as part:
                 draw(table, chosen.first, chosen.second).savefig(part, metadata={"Software": None})
             print(f"{study}: {len(table)} differences -> {out}.csv, {out}.png")
+            print(agreement(table))
             keys = ["graph", "data", "model", "metric"]
             overall = table.groupby(keys, sort=False)["difference"].agg(["mean", "min", "max"])
             print(overall.round(4).to_string())

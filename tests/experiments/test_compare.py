@@ -9,7 +9,7 @@ import pytest
 
 from experiments import compare
 from experiments.compare import common_studies, compare_tables
-from experiments.io import save_table
+from experiments.io import load_table, save_table
 
 
 def table(shift: float, runs: int = 4, models: tuple[str, ...] = ("gl", "kgl")) -> pd.DataFrame:
@@ -85,3 +85,29 @@ def test_runs_that_cannot_be_compared_are_refused(
         save_table(results / "fourth" / "tables" / "fig2.parquet", table(0.0, models=("kgln",)), {})
     with pytest.raises(SystemExit, match=message):
         compare.main(runs)
+
+
+def test_a_run_agrees_with_the_published_tables_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compare, "RESULTS", tmp_path)
+    names = [name for name in compare.tables_of("published") if name.startswith("fig2")]
+    assert len(names) == 2
+    published, _ = load_table(compare.FIGURES / f"{names[0]}.parquet")
+    save_table(tmp_path / "mine" / "tables" / f"{names[0]}.parquet", published, {})
+    compare.main(["published", "mine"])
+    assert "cells agree" in capsys.readouterr().out.splitlines()[1]
+    one = published["model"].eq("gl") & published["metric"].eq("aps")
+    published.loc[one, "value"] += 0.25
+    save_table(tmp_path / "mine" / "tables" / f"{names[0]}.parquet", published, {})
+    compare.main(["published", "mine"])
+    line = capsys.readouterr().out.splitlines()[1]
+    assert " of " in line
+    assert "+0.25" in line
+    assert "gl" in line
+
+
+def test_tables_that_hold_no_scores_are_not_compared() -> None:
+    found = set(compare.tables_of("published"))
+    assert {"pays", "inference"} & found == set()
+    assert "fig2-described" in found
