@@ -18,7 +18,7 @@ from sklearn.base import clone
 from kgl._optional import import_optional
 from kgl._progress import reporter
 from kgl._types import Array
-from kgl._validation import check_flag, check_hyperparameter
+from kgl._validation import as_floats, check_flag, check_hyperparameter
 from kgl.base import GraphLearner
 from kgl.bayesian import BayesianKGL
 from kgl.solvers.density import read_off_many, warn_if_missed
@@ -92,7 +92,8 @@ def chance_bound(selected: float, pairs: float, threshold: float, n_pairs: int) 
     selected, pairs : float
         Edges q of a half's graph, on average, and pairs p to choose from.
     threshold : float
-        Share of the halves in which an edge must come back.
+        Share of the halves in which an edge must come back: the next multiple of 1 / 2B, as shares
+        are multiples of it. None is known below 1/2 + 1/B.
     n_pairs : int
         Pairs of halves B.
 
@@ -104,8 +105,12 @@ def chance_bound(selected: float, pairs: float, threshold: float, n_pairs: int) 
     inf
     """
     share, B = selected / pairs, n_pairs
+    # a share that is a multiple but for rounding is that multiple
+    halves = float(np.ceil(2 * B * threshold - 1e-9))
+    threshold = halves / (2 * B)
     lowest = min(0.5 + share**2, 0.5 + 1 / (2 * B) + 0.75 * share**2)
-    if share > 1 / np.sqrt(3) or threshold <= lowest or threshold > 1:
+    out_of_range = threshold <= lowest or threshold > 1 or halves < B + 2
+    if share > 1 / np.sqrt(3) or out_of_range:
         return float("inf")
     if threshold <= 0.75:
         constant = 1.0 / (2.0 * (2.0 * threshold - 1.0 - 1.0 / (2 * B)))
@@ -167,12 +172,14 @@ def stability(
     if isinstance(z, str):
         raise ValueError(f"z = {z!r}: halves need the times themselves; pass z=Y.index")
     rng = np.random.default_rng(random_state)
+    seen = ~np.isnan(as_floats(Y))
     report = reporter(progress, "pair of halves")
     learn = _read_off if not estimator._spec.fitted else _fit_each
     count, signs, total = np.zeros((m, m)), np.zeros((m, m)), 0.0
     for first in range(0, n_pairs, BATCH):
         halves = []
         for rows in _halves(n, min(BATCH, n_pairs - first), rng):
+            _check_half(seen, rows, names)
             side = {"x": x, "K_x": K_x, "z": _take(z, rows)}
             side["K_z"] = None if K_z is None else np.asarray(K_z)[np.ix_(rows, rows)]
             halves.append((_take(Y, rows), side))
@@ -206,6 +213,16 @@ def _halves(n: int, n_pairs: int, rng: np.random.Generator) -> Iterator[np.ndarr
         order = rng.permutation(n)
         yield np.sort(order[: n // 2])
         yield np.sort(order[n // 2 : 2 * (n // 2)])
+
+
+def _check_half(seen: np.ndarray, rows: np.ndarray, names: list[Any]) -> None:
+    """Refuse a half in which a node was never observed."""
+    for name, own, count in zip(names, seen[rows].any(axis=0), seen.sum(axis=0), strict=True):
+        if not own:
+            raise ValueError(
+                f"column {name!r} has no observed entry in a half of the rows, and {count} in all: "
+                "drop that column, or give more rows"
+            )
 
 
 def _fit_each(estimator: GraphLearner, halves: list[Any]) -> Iterator[tuple[Array, Array]]:

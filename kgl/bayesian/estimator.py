@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from kgl._progress import reporter
@@ -22,6 +23,7 @@ from kgl.bayesian.flips import node_signs
 from kgl.bayesian.posterior import Posterior
 from kgl.bayesian.priors import Prior
 from kgl.bayesian.signals import Rows
+from kgl.bayesian.summary import describe
 from kgl.export import GraphExport
 from kgl.inputs import DEFAULT_KERNEL, TableInput
 from kgl.kernels import FittedKernel, KernelEigen, kernel_eigen
@@ -35,6 +37,9 @@ __all__ = ["BayesianKGL"]
 DIGIT = 2.0**-20
 #: Markov chains where their number is not given: half as many from this number of nodes on.
 CHAINS, LARGE = 16, 50
+#: Draws where their number is not given: twice as many below this number of nodes, which are fast.
+#: And sweeps before them.
+DRAWS, FEW, WARMUP = 60, 20, 40
 #: A probability is poor if its Monte Carlo error is not small and its split R-hat is larger, or its
 #: effective draws are fewer, than these.
 SMALL_ERROR, POOR_R_HAT, FEW_DRAWS = 0.02, 1.2, 50.0
@@ -98,8 +103,10 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         Kernels of the covariates ``x`` and ``z``. Not used where ``K_x`` or ``K_z`` is given.
     n_chains : int, optional
         Markov chains, which run side by side; 16 if not given, and 8 from 50 nodes on.
-    n_warmup, n_draws : int, default=40 and 60
-        Sweeps of each chain that are thrown away, and sweeps that are kept.
+    n_warmup : int, default=40
+        Sweeps of each chain that are thrown away.
+    n_draws : int, optional
+        Sweeps of each chain that are kept: 60 if not given, and 120 below 20 nodes.
     progress : bool or callable, optional
         Where to report progress: True for standard error, a function of (done, total), or None to
         write to a terminal if the fit takes longer than two seconds.
@@ -133,10 +140,11 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
     converged_ : bool
         Whether edge probabilities can be relied on: for all but one pair in twenty a Monte Carlo
         error of at most 0.02, or an R-hat of at most 1.2 and 50 effective draws; and for all an
-        error of at most 0.1. Noise and scale make up for each other, so their own figures are often
-        worse.
-    n_chains_ : int
-        Number of chains.
+        error of at most 0.1. It is about edges alone: noise, density and the scale of weights make
+        up for each other, so their own figures are often worse, and errors that they share shift
+        all probabilities alike. ``summary()`` names those that the chains do not agree on.
+    n_chains_, n_draws_ : int
+        Number of chains, and of the draws of each.
     node_names_ : list
         Columns of a DataFrame, else 0 to m - 1.
     n_features_in_, feature_names_in_
@@ -161,8 +169,8 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
     kernel_x: Any = DEFAULT_KERNEL
     kernel_z: Any = DEFAULT_KERNEL
     n_chains: int | None = None
-    n_warmup: int = 40
-    n_draws: int = 60
+    n_warmup: int = WARMUP
+    n_draws: int | None = None
     progress: Any = None
     random_state: Any = 0
 
@@ -216,7 +224,7 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
             flips = node_signs(ready.values, ready.mask, self._rows)
         self._evidence = Evidence(ready.data.K_x.matrix) if ready.informed["x"] else None
         pairs = len(ready.names) * (len(ready.names) - 1) // 2
-        self.n_chains_ = self._chains(len(ready.names))
+        self.n_chains_, self.n_draws_ = self._sizes(len(ready.names))
         forms = np.zeros((0, pairs)) if self._evidence is None else self._evidence.scores
         seen = ready.values if ready.mask is None else ready.values[ready.mask]
         # scales of the prior refer to data of unit variance
@@ -228,7 +236,7 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
                 # chains amplify rounding: digits that depend on units and levels are cut off
                 np.round(ready.values * flips / self._unit / DIGIT) * DIGIT,
                 _informative(ready.values, ready.mask), self._rows, forms, self._prior,
-                chains=self.n_chains_, warmup=self.n_warmup, draws=self.n_draws,
+                chains=self.n_chains_, warmup=self.n_warmup, draws=self.n_draws_,
                 seed=self._seed_of("fit"), centered=self.center != "none", progress=report,
             )  # fmt: skip
         # a constant column has its constant: no signal and no noise
@@ -262,22 +270,25 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
             kernel_z, kernels, informed,
         )  # fmt: skip
 
-    def _chains(self, m: int) -> int:
-        """Return the number of chains for m nodes."""
-        if self.n_chains is not None:
-            return int(self.n_chains)
-        return CHAINS if m < LARGE else CHAINS // 2
+    def _sizes(self, m: int) -> tuple[int, int]:
+        """Return the numbers of chains and draws for m nodes."""
+        chains = CHAINS if m < LARGE else CHAINS // 2
+        draws = 2 * DRAWS if m < FEW else DRAWS
+        return (
+            chains if self.n_chains is None else int(self.n_chains),
+            draws if self.n_draws is None else int(self.n_draws),
+        )
 
     def _check_counts(self) -> None:
         for name, least in (("n_chains", 2), ("n_warmup", 1), ("n_draws", 4)):
             value = getattr(self, name)
-            if value is None and name == "n_chains":
+            if value is None and name != "n_warmup":
                 continue
             whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
             if not (whole and value >= least):
                 raise ValueError(
                     f"{name} = {value!r} must be a whole number of at least {least}, such as "
-                    f"{type(self).__dataclass_fields__[name].default or CHAINS}"
+                    f"{ {'n_chains': CHAINS, 'n_warmup': WARMUP, 'n_draws': DRAWS}[name] }"
                 )
 
     def _seed_of(self, purpose: str) -> np.random.SeedSequence:
@@ -326,7 +337,7 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
             f"most {MANY_POOR:.0%}) have a Monte Carlo error above {SMALL_ERROR} with an R-hat "
             f"above {POOR_R_HAT} or fewer than {FEW_DRAWS:.0f} effective draws; they are off by up "
             f"to about {2.0 * float(self.edge_error_.max()):.2f}. Raise n_warmup = "
-            f"{self.n_warmup} and n_draws = {self.n_draws}",
+            f"{self.n_warmup} and n_draws = {self.n_draws_}",
             ConvergenceWarning,
             stacklevel=3,
         )
@@ -341,36 +352,8 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         >>> print(kgl.BayesianKGL(n_chains=8).fit(data.Y).summary().splitlines()[0])
         BayesianKGL: 8 nodes, 28 pairs; probability above 0.5: ..., above 0.9: ...
         """
-        rows, cols = np.triu_indices(len(self.weights_), 1)
-        p = self.edge_probability_[rows, cols]
-        noise, edges = self._draws.scalars["noise"], self._draws.scalars["edges"]
-        n_low, n_high, d_low, d_high = (
-            *np.quantile(noise, [0.05, 0.95]), *np.quantile(edges, [0.05, 0.95]),
-        )  # fmt: skip
-        lines = [
-            f"{self._spec.name}: {len(self.weights_)} nodes, {len(p)} pairs; probability above "
-            f"0.5: {(p > 0.5).sum()}, above 0.9: {(p > 0.9).sum()}",
-            f"data: {len(self.signals_)} observations, {self._missing_share():.1%} of the entries "
-            f"missing; center={self.center!r}, scale={self.scale!r}",
-            f"noise: {noise.mean():.2f} of the variance (90 %: {n_low:.2f} to {n_high:.2f}); "
-            f"density {edges.mean():.2f} ({d_low:.2f} to {d_high:.2f})",
-        ]
-        if self._evidence is not None:
-            side = self.side_strength()
-            lines.append(
-                f"side information on nodes: strength {side['mean']:.2f} (90 %: "
-                f"{side['low']:.2f} to {side['high']:.2f}), matters with probability "
-                f"{side['probability']:.2f}"
-            )
-        worst = self.convergence_["r_hat"]["edge_probability"]
-        least = self.convergence_["ess"]["edge_probability"]
-        state = "converged" if self.converged_ else "NOT converged"
-        lines.append(
-            f"{self.n_chains_} chains, {self.n_draws} draws each: {state}; of edge "
-            f"probabilities R-hat {worst:.2f}, effective sample size {least:.0f}, largest error "
-            f"{self.edge_error_.max():.2f}"
-        )
-        return "\n".join(lines)
+        check_is_fitted(self, "edge_probability_")
+        return describe(self)
 
 
 def _informative(values: Array, mask: Mask | None) -> Mask | None:

@@ -27,6 +27,8 @@ __all__ = ["Posterior"]
 #: Degrees of freedom of a scale are not taken to be fewer: Student's distribution has no variance
 #: from two on.
 FEWEST = 4.0
+#: Numbers that the signals of one batch of rows may take, over all draws: 64 MB.
+BATCH = 8_000_000
 
 
 class Posterior(LikelyGraph, FittedTables):
@@ -158,16 +160,11 @@ class Posterior(LikelyGraph, FittedTables):
         if left is None and right is None:
             mean, variance = draws.signal_mean, draws.signal_variance
         else:
-            means, open_share, kernel = new_observations(draws, self._rows, left)
             if left is not None:
                 preparation = preparation.for_observations(len(left))
             if right is not None:
                 preparation = preparation.for_nodes(ready.data.K_x, right)
-                means, own = self._new_nodes(means, open_share, kernel, right)
-            else:
-                diagonal = np.diagonal(covariances(draws), axis1=1, axis2=2)
-                own = open_share[:, None] * diagonal[:, None, :]
-            mean, variance = means.mean(axis=0), means.var(axis=0) + own.mean(axis=0)
+            mean, variance = self._moments(left, right)
         predicted = self._labelled(preparation.undo(self._unit * mean), z, x)
         if not return_std:
             return predicted
@@ -175,6 +172,30 @@ class Posterior(LikelyGraph, FittedTables):
         std = np.sqrt(variance + noise) * self._unit * preparation.scale
         std = std * self._varies if right is None else std
         return predicted, self._labelled(std, z, x)
+
+    def _moments(self, left: Array | None, right: Array | None) -> tuple[Array, Array]:
+        """Return posterior moments of signals at new observations, new nodes or both.
+
+        Draws are arrays of all draws, rows and nodes: rows are taken a batch at a time.
+        """
+        covariance = covariances(self._draws)
+        diagonal = np.diagonal(covariance, axis1=1, axis2=2)
+        n, m = self._draws.signal_mean.shape if left is None else (len(left), len(diagonal[0]))
+        wide = m if right is None else m + 2 * len(right)
+        size = max(1, BATCH // (len(covariance) * wide))
+        parts = []
+        for start in range(0, n, size):
+            rows = slice(start, start + size)
+            means, open_share, kernel = new_observations(self._draws, self._rows, left, rows)
+            if right is None:
+                own = open_share[:, None] * diagonal.mean(axis=0)
+            else:
+                # random numbers start anew: a new node has the same edges in all batches
+                means, spread = self._new_nodes(means, open_share, kernel, right, covariance)
+                own = spread.mean(axis=0)
+            parts.append((means.mean(axis=0), means.var(axis=0) + own))
+        mean, variance = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return mean, variance
 
     def _spread(self) -> Array:
         """Return factors (m,) on the variance of the noise, for scales of nodes are estimates.
@@ -191,7 +212,7 @@ class Posterior(LikelyGraph, FittedTables):
         return np.asarray(freedom / (freedom - 2.0))
 
     def _new_nodes(
-        self, means: Array, left: Array, kernel: Array, cross: Array
+        self, means: Array, left: Array, kernel: Array, cross: Array, covariance: Array
     ) -> tuple[Array, Array]:
         assert self._evidence is not None
         chain, draw = self._draws.chosen.T
@@ -202,9 +223,8 @@ class Posterior(LikelyGraph, FittedTables):
         scores = self._evidence.new_nodes(cross)
         rng = np.random.default_rng(self._seed_of("predict"))
         tilt = np.einsum("sk,vkj->vsj", strengths, scores)
-        return new_nodes(
-            self._draws, self._prior, means, left, kernel, intercept[:, None] + tilt, rng
-        )
+        odds = intercept[:, None] + tilt
+        return new_nodes(self._draws, self._prior, means, left, kernel, odds, covariance, rng)
 
     def sample(self, size: int = 100, random_state: Any = None) -> dict[str, Array]:
         """Draw graphs and signals from the posterior distribution.

@@ -25,18 +25,22 @@ def covariances(draws: Draws) -> Array:
     return np.asarray(np.linalg.inv(precision) * np.outer(draws.flips, draws.flips))
 
 
-def new_observations(draws: Draws, rows: Rows, cross: Array | None) -> tuple[Array, Array, Array]:
+def new_observations(
+    draws: Draws, rows: Rows, cross: Array | None, batch: slice
+) -> tuple[Array, Array, Array]:
     r"""Return means (kept, rows, m) of the signals, what is left of K_z there, and K_z (rows,).
 
     Given a draw, new rows are normal with mean :math:`k K_z^{\dagger} F` and covariance
     :math:`(k_0 - k K_z^{\dagger} k^\top) \Theta^{-1}`. The kernel at a new row, :math:`k_0`, is
-    taken to be the mean of those of the fit. Without ``cross``, rows are those of the fit.
+    taken to be the mean of those of the fit. Without ``cross``, rows are those of the fit. Only the
+    rows of ``batch`` are returned.
     """
     if cross is None:
         # at the rows of the fit, the draw is the signal
         kernel = np.ones(rows.n) if rows.vectors is None else np.square(rows.vectors) @ rows.values
-        return draws.signals, np.zeros(rows.n), kernel
+        return draws.signals[:, batch], np.zeros(rows.n)[batch], kernel[batch]
     assert rows.vectors is not None  # without K_z there is no kernel with new observations
+    cross = cross[batch]
     inside = (cross @ rows.vectors) / rows.values
     level = draws.levels[:, None]
     means = level + (inside @ rows.vectors.T) @ (draws.signals - rows.constant() * level)
@@ -52,6 +56,7 @@ def new_nodes(
     left: Array,
     kernel: Array,
     odds: Array,
+    covariance: Array,
     rng: np.random.Generator,
 ) -> tuple[Array, Array]:
     r"""Return means and variances (kept, rows, new nodes) of the signals of new nodes.
@@ -68,12 +73,13 @@ def new_nodes(
         What is left of K_z at the rows given those of the fit, and K_z there.
     odds : array (new nodes, kept, m)
         Log odds of edges between new nodes and those of the fit.
+    covariance : array (kept, m, m)
+        From :func:`covariances`.
     """
     chain, draw = draws.chosen.T
     kappa, rate = (draws.scalars[name][chain, draw] for name in ("kappa", "rate"))
     shape = (*means.shape[:2], len(odds))
     found, spread = np.empty(shape), np.empty(shape)
-    covariance = covariances(draws)
     for v, own in enumerate(odds):
         on = rng.random(own.shape) < expit(own)
         w = np.where(on, rng.gamma(prior.slab_shape, size=own.shape) / rate[:, None], 0.0)

@@ -185,7 +185,7 @@ def _drawn(model: Any) -> list[tuple[str, str]]:
     found.append(
         (
             "Convergence",
-            f"{model.n_chains_} chains, {model.n_draws} draws each: "
+            f"{model.n_chains_} chains, {model.n_draws_} draws each: "
             f"{'converged' if model.converged_ else 'NOT converged'}; of all but one in twenty "
             f"probabilities R-hat is at most {r_hat:.2f} (1 is best) and the effective sample size "
             f"at least {ess:.0f}; largest Monte Carlo error {model.edge_error_.max():.2f}",

@@ -88,6 +88,24 @@ def test_the_bound_is_that_of_the_paper() -> None:
     assert below == pytest.approx(above, rel=1e-4)
 
 
+@pytest.mark.parametrize("n_pairs", [1, 2, 3, 10, 25, 50])
+def test_the_bound_is_not_negative_and_does_not_rise_with_the_threshold(n_pairs: int) -> None:
+    for selected in (0.5, 1.0, 10.0, 40.0, 100.0):
+        thresholds = np.linspace(0.3, 1.0, 701)
+        bounds = [chance_bound(selected, 190, tau, n_pairs) for tau in thresholds]
+        assert min(bounds) >= 0
+        known = np.array([b for b in bounds if b < np.inf])
+        assert (np.diff(known) <= 1e-9).all()
+        assert all(b == np.inf for tau, b in zip(thresholds, bounds, strict=True) if tau <= 0.5)
+
+
+def test_a_column_that_a_half_lacks_is_named() -> None:
+    Y = DATA.Y.copy()
+    Y[2:, 3] = np.nan
+    with pytest.raises(ValueError, match=r"column 3 has no observed entry in a half of the rows"):
+        kgl.stability(kgl.GL(density=0.3), Y, n_pairs=5)
+
+
 @pytest.mark.parametrize(
     ("Y", "options", "message"),
     [

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import check_estimator
 
 import kgl
-from kgl.bayesian import estimator
+from kgl.bayesian import estimator, posterior
 from kgl.bayesian.diagnostics import effective_sample_size, split_r_hat
 from kgl.bayesian.evidence import Evidence, pair_forms
 
@@ -293,3 +293,34 @@ def test_small_errors_are_converged_whatever_the_chains_say(
     assert model.converged_ == converged
     assert model.n_chains_ == 6
     assert "6 chains" in model.summary()
+
+
+def test_small_graphs_have_more_draws_by_default() -> None:
+    sizes = [kgl.BayesianKGL()._sizes(m) for m in (8, 20, 60)]
+    assert sizes == [(16, 120), (16, 60), (8, 60)]
+    assert kgl.BayesianKGL(n_chains=3, n_draws=7)._sizes(8) == (3, 7)
+
+
+def test_summary_names_what_chains_do_not_agree_on() -> None:
+    model = small().fit(DATA.Y)
+    model.convergence_["r_hat"] |= {"noise": 2.0, "edges": 1.0, "kappa": 1.0, "scale": 1.5}
+    line = model.summary().splitlines()[-1]
+    assert "noise (2.00), scale of weights (1.50); raise n_warmup = 10" in line
+    model.convergence_["r_hat"] |= {"noise": 1.0, "scale": 1.0}
+    assert "do not agree" not in model.summary()
+
+
+def test_summary_needs_a_fit() -> None:
+    with pytest.raises(NotFittedError):
+        kgl.BayesianKGL().summary()
+
+
+def test_predictions_do_not_depend_on_the_batches_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = fitted()
+    when = pd.date_range("2024-01-05", periods=7, freq="12h")
+    for new in ({"z": when}, {"x": x.iloc[:2]}, {"z": when, "x": x.iloc[:2]}):
+        whole = model.predict(**new, return_std=True)
+        monkeypatch.setattr(posterior, "BATCH", 2000)  # a few rows
+        for one, other in zip(whole, model.predict(**new, return_std=True), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9)
+        monkeypatch.undo()
