@@ -33,6 +33,8 @@ __all__ = ["BRANCHES", "Branch", "Found", "calibrate"]
 STORED = Path(__file__).with_name("calibration.json")
 #: Bins of stated probabilities.
 BINS = 10
+#: Data sets of a branch below which nothing is stored: a trial.
+FEWEST = 100
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,9 @@ def render(report: dict[str, Any]) -> str:
     lines = [
         f"{report['sets']} data sets of {report['m']} nodes and {report['n']} observations in each "
         f"branch, seed {report['seed']}; {report['tests']} tests of uniform ranks (noise, kappa, "
-        "density, rate, strength of side information, a signal). ECE is the expected calibration "
+        "density, rate, strength of side information, a signal), of which the smallest p, times "
+        f"their number, is {min(1.0, report['tests'] * report['branches'][-1]['smallest_p']):.2f}. "
+        "ECE is the expected calibration "
         "error of edge probabilities in ten bins; the last column is what exact probabilities "
         "would have, by chance.",
         "",
@@ -193,7 +197,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="source of everything (0)")
     args = parser.parse_args()
     sizes = {"m": 8, "n": 20, "chains": 8, "warmup": 30, "draws": 32}
-    every = {branch: calibrate(branch, args.sets, **sizes, seed=args.seed) for branch in BRANCHES}
+    every = {}
+    for branch in BRANCHES:
+        every[branch] = calibrate(branch, args.sets, **sizes, seed=args.seed)
+        print(f"{branch.label}: done, {len(every)} of {len(BRANCHES)}", flush=True)
     branches = []
     for branch, found in every.items():
         p = found.p_values()
@@ -209,9 +216,12 @@ def main() -> None:
     )
     report = {"sets": args.sets, "seed": args.seed, **sizes, "tests": len(tests)}
     report["branches"] = branches
+    print(render(report))
+    if args.sets < FEWEST:
+        print(f"not stored: {args.sets} data sets are fewer than {FEWEST}")
+        return
     STORED.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     renew(PAGE, "calibration", render(report))
-    print(render(report))
 
 
 if __name__ == "__main__":

@@ -7,17 +7,16 @@ not prove a better graph.
 
 from __future__ import annotations
 
-import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.covariance import GraphicalLassoCV
 
+from kgl._compared_fit import Fit, varies
 from kgl._optional import import_optional
 from kgl._progress import reporter
 from kgl._types import Array
@@ -38,8 +37,8 @@ LEVEL = 0.9
 MEANS = "column means"
 #: What is measured on hidden entries -> heading of the text.
 FIGURES = {"error": "error", "log_likelihood": "log likelihood", "coverage": "coverage of 90 %"}
-#: An edge of a Bayesian model is a pair of at least this probability.
-LIKELY = 0.5
+#: Share of the observed entries below which a fold that moves the data's own gaps hides too few.
+FEW_HIDDEN = 0.05
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,11 +183,11 @@ def compare(
     if values.ndim != 2:
         raise ValueError(f"Y has shape {values.shape}; give a table, rows of observations")
     side = {"x": x, "z": z, "K_x": K_x, "K_z": K_z}
-    held_out = choose_folds(folds, values, n_folds, seed)
+    held_out = _folds(folds, values, n_folds, seed)
     report, total = reporter(progress, "fit"), len(chosen) * (len(held_out) + 1)
     models, done = {}, 0
     for name, estimator in chosen.items():  # bad input is refused here, before the long work
-        models[name] = _Fit.of(estimator, Y, side)
+        models[name] = Fit.of(estimator, Y, side, name)
         done += 1
         if report is not None:
             report(done, total)
@@ -197,19 +196,20 @@ def compare(
         train = _hide(Y, held)
         shown = as_floats(train)
         units = Preparation.fit(np.nan_to_num(shown), ~np.isnan(shown), "node", "node")
+        # of a column that is constant in what is shown, nothing can be learned
+        held = held & varies(shown)
         own = np.broadcast_to(units.columns, shown.shape), np.broadcast_to(units.scale, shown.shape)
         records.append(_scored(MEANS, k, values, held, units.scale, own, np.nan))
         for name, estimator in chosen.items():
-            fit = _Fit.of(estimator, train, side)
-            records.append(
-                _scored(name, k, values, held, units.scale, fit.predicted(train), fit.seconds)
-            )
+            fit = Fit.of(estimator, train, side, name)
+            found = None if fit.model is None else fit.predicted(train)
+            records.append(_scored(name, k, values, held, units.scale, found, fit.seconds))
             done += 1
             if report is not None:
                 report(done, total)
     frame = pandas.DataFrame(records)
     hidden = float(np.mean([held.sum() for held in held_out]) / (~np.isnan(values)).sum())
-    scores = {name: fit.pairs() for name, fit in models.items()}
+    scores = {name: fit.pairs(values.shape[1]) for name, fit in models.items()}
     filled = any(not fit.own for fit in models.values())
     return Comparison(
         _summary(pandas, frame, scores), frame, *_agreement(pandas, scores),
@@ -239,79 +239,22 @@ def _methods(methods: Mapping[str, Any] | None) -> dict[str, Any]:
     return dict(methods)
 
 
+def _folds(
+    folds: Any, values: Array, n_folds: int, seed: int | np.random.Generator
+) -> list[np.ndarray]:
+    """Return the entries to hide; at random where the data's own gaps would hide hardly any."""
+    found = choose_folds(folds, values, n_folds, seed)
+    if isinstance(folds, str) and folds == "auto":
+        least = FEW_HIDDEN * np.count_nonzero(~np.isnan(values))
+        alike = any(np.array_equal(found[0], held) for held in found[1:])
+        if alike or min(held.sum() for held in found) < least:
+            return choose_folds("random", values, n_folds, seed)
+    return found
+
+
 def _hide(Y: Any, held: np.ndarray) -> Any:
     """Return the table without the hidden entries, names kept."""
     return Y.mask(held) if hasattr(Y, "loc") else np.where(held, np.nan, as_floats(Y))
-
-
-@dataclass
-class _Fit:
-    """One method fitted to one table."""
-
-    model: Any
-    seconds: float
-    own: bool  # of kgl
-
-    @classmethod
-    def of(cls, estimator: Any, Y: Any, side: dict[str, Any]) -> _Fit:
-        own, model = isinstance(estimator, (GraphLearner, BayesianKGL)), clone(estimator)
-        begin = time.perf_counter()
-        if own:
-            spec = model._spec
-            used = {"x": spec.node_kernel, "z": spec.observation_kernel}
-            model.fit(Y, **{key: value for key, value in side.items() if used[key[-1]]})
-        else:
-            with warnings.catch_warnings():
-                # alphas at which the graphical lasso fails have a score of -inf, and so no spread
-                warnings.filterwarnings("ignore", "invalid value", RuntimeWarning)
-                model.fit(_standardised(Y)[0])
-        return cls(model, time.perf_counter() - begin, own)
-
-    def predicted(self, Y: Any) -> tuple[Array, Array] | None:
-        """Return mean and standard deviation of all entries that are missing, None if it cannot."""
-        if not self.own:
-            return _conditional(self.model.covariance_, Y)
-        if not (self.model._spec.fitted and self.model._spec.ridge):
-            return None
-        filled, std = self.model.impute(Y, return_std=True)
-        return as_floats(filled), as_floats(std)
-
-    def pairs(self) -> tuple[np.ndarray, Array]:
-        """Return which pairs of nodes are edges, and scores that order pairs."""
-        if self.own:
-            rows, cols = np.triu_indices(len(self.model.weights_), 1)
-            score = self.model.edge_scores_[rows, cols]
-            if isinstance(self.model, BayesianKGL):
-                return score >= LIKELY, score
-            return self.model.weights_[rows, cols] > 0, score
-        precision = self.model.get_precision()
-        rows, cols = np.triu_indices(len(precision), 1)
-        size = np.sqrt(np.diag(precision))
-        score = np.abs(precision / np.outer(size, size))[rows, cols]
-        return score > 0, score
-
-
-def _standardised(Y: Any) -> tuple[Array, np.ndarray, Preparation]:
-    """Return standardised columns with means (zero) where entries are missing."""
-    values = as_floats(Y)
-    mask = ~np.isnan(values)
-    ready = Preparation.fit(np.nan_to_num(values), mask, "node", "node")
-    return ready.apply(np.nan_to_num(values), mask), mask, ready
-
-
-def _conditional(covariance: Array, Y: Any) -> tuple[Array, Array]:
-    """Return moments of missing entries given the observed ones of their row."""
-    values, mask, ready = _standardised(Y)
-    mean, variance = values.copy(), np.zeros_like(values)
-    for row, seen in enumerate(mask):
-        open_ = ~seen
-        if not open_.any():
-            continue
-        inside = covariance[np.ix_(seen, open_)]
-        weights = np.linalg.solve(covariance[np.ix_(seen, seen)], inside)
-        mean[row, open_] = values[row, seen] @ weights
-        variance[row, open_] = np.diag(covariance)[open_] - np.sum(inside * weights, axis=0)
-    return ready.undo(mean), np.sqrt(np.maximum(variance, 0.0)) * ready.scale
 
 
 def _scored(
@@ -320,7 +263,7 @@ def _scored(
 ) -> dict[str, Any]:  # fmt: skip
     """Return the figures of hidden entries, in units of the nodes' standard deviations."""
     row = {"method": name, "fold": fold, **dict.fromkeys(FIGURES, np.nan), "seconds": seconds}
-    if predicted is None:
+    if predicted is None or not held.any():
         return row
     mean, std = predicted
     gap = ((values - mean) / scale)[held]
@@ -334,6 +277,9 @@ def _scored(
 
 def _interval(sample: Array) -> tuple[float, float, float]:
     """Return the mean of folds and a t-interval."""
+    sample = sample[~np.isnan(sample)]
+    if len(sample) < 2:
+        return (float(sample[0]) if len(sample) else np.nan, np.nan, np.nan)
     mean, n = float(np.mean(sample)), len(sample)
     half = stats.t.ppf(0.5 + 0.5 * LEVEL, n - 1) * np.std(sample, ddof=1) / np.sqrt(n)
     return mean, mean - float(half), mean + float(half)
@@ -344,7 +290,10 @@ def _summary(pandas: Any, frame: Any, scores: dict[str, tuple[np.ndarray, Array]
     for name, group in frame.groupby("method", sort=False):
         row: dict[str, float] = {}
         for key in FIGURES:
-            row[key], row[f"{key}_low"], row[f"{key}_high"] = _interval(group[key].to_numpy())
+            mean, low, high = _interval(group[key].to_numpy())
+            if key == "coverage":  # a share
+                low, high = max(low, 0.0), min(high, 1.0)
+            row[key], row[f"{key}_low"], row[f"{key}_high"] = mean, low, high
         row["edges"] = float(scores[name][0].sum()) if name in scores else np.nan
         row["seconds"] = float(group["seconds"].mean())
         rows[name] = row

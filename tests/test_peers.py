@@ -62,6 +62,10 @@ def test_the_page_has_the_stored_calibration() -> None:
     report = json.loads(calibration.STORED.read_text(encoding="utf-8"))
     assert inside(PAGE, "calibration") == calibration.render(report)
     assert len(report["branches"]) == len(calibration.BRANCHES) + 1
+    assert report["sets"] >= calibration.FEWEST
+    # uniform ranks at the level of one per cent, all tests together, and honest probabilities
+    assert report["tests"] * report["branches"][-1]["smallest_p"] > 0.01
+    assert report["branches"][-1]["ece"] <= 0.02
 
 
 def test_a_page_without_marks_is_refused(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
     progress : bool or callable, optional
         Where to report progress: True for standard error, a function of (done, total), or None to
         write to a terminal if the fit takes longer than two seconds.
-    random_state : int, numpy.random.RandomState or None, default=0
+    random_state : int, numpy.random.RandomState or Generator, or None, default=0
         Source of randomness. The default gives the same answer every time.
 
     Attributes
@@ -219,6 +219,7 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
             raise ValueError("density = 1 makes every pair an edge; give a share below 1, or None")
         self._prior = Prior(density=density)
         self._rows = Rows.of(ready.data.K_z)
+        self._unit = _unit(ready.values if ready.mask is None else ready.values[ready.mask])
         flips = np.ones(len(ready.names))
         if check_flag("signed", self.signed):
             flips = node_signs(ready.values, ready.mask, self._rows)
@@ -226,11 +227,7 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         pairs = len(ready.names) * (len(ready.names) - 1) // 2
         self.n_chains_, self.n_draws_ = self._sizes(len(ready.names))
         forms = np.zeros((0, pairs)) if self._evidence is None else self._evidence.scores
-        seen = ready.values if ready.mask is None else ready.values[ready.mask]
-        # scales of the prior refer to data of unit variance
-        self._unit = float(np.sqrt(np.mean(seen**2)))
-        entropy = check_random_state(self.random_state).randint(2**32, size=4, dtype=np.uint32)
-        self._entropy = [int(word) for word in entropy]
+        self._entropy = [int(word) for word in _entropy(self.random_state)]
         with threadpool_limits(1 if len(ready.names) <= ONE_THREAD else None, "blas"):
             draws = draw_posterior(
                 # chains amplify rounding: digits that depend on units and levels are cut off
@@ -354,6 +351,26 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         """
         check_is_fitted(self, "edge_probability_")
         return describe(self)
+
+
+def _unit(seen: Array) -> float:
+    """Return the root mean square of the data: scales of the prior refer to unit variance."""
+    with np.errstate(over="ignore"):
+        unit = float(np.sqrt(np.mean(np.square(seen))))
+    if not 0.0 < unit < np.inf:
+        raise ValueError(
+            f"values of Y as small as {np.abs(seen[seen != 0]).min():.3g} and as large as "
+            f"{np.abs(seen).max():.3g} have squares beyond double precision; rescale the data, "
+            "for instance to unit variance"
+        )
+    return unit
+
+
+def _entropy(random_state: Any) -> np.ndarray:
+    """Return four words from a source of randomness."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state.integers(2**32, size=4, dtype=np.uint32)
+    return np.asarray(check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32))
 
 
 def _informative(values: Array, mask: Mask | None) -> Mask | None:

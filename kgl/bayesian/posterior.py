@@ -247,7 +247,14 @@ class Posterior(LikelyGraph, FittedTables):
         if not (whole and size >= 1):
             raise ValueError(f"size = {size!r} must be a whole number of at least 1, such as 100")
         seed = self._seed_of("sample") if random_state is None else random_state
-        picked = np.random.default_rng(seed).integers(len(self._draws.chosen), size=size)
+        try:
+            rng = np.random.default_rng(seed)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"random_state = {random_state!r} must be a whole number of at least 0, a "
+                "numpy.random.Generator or None"
+            ) from None
+        picked = rng.integers(len(self._draws.chosen), size=size)
         chain, draw = self._draws.chosen[picked].T
         scale = self._unit * self._ready.preparation.scale * self._varies
         return {

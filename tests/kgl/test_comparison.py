@@ -12,7 +12,8 @@ from scipy import stats
 from sklearn.covariance import EmpiricalCovariance, GraphicalLassoCV
 
 import kgl
-from kgl.comparison import MEANS, Comparison, _conditional
+from kgl._compared_fit import conditional
+from kgl.comparison import MEANS, Comparison
 from kgl.folds import choose_folds
 
 DATA = kgl.simulate.make_dataset("er", m=8, n=60, missing=0.1, seed=11)
@@ -70,7 +71,7 @@ def test_the_conditional_distribution_is_that_of_dense_algebra() -> None:
     d = np.sqrt(np.diag(S))
     Y = rng.multivariate_normal(np.zeros(5), S, 4000)
     Y[0, [1, 3]] = np.nan
-    mean, std = _conditional(S / np.outer(d, d), Y)
+    mean, std = conditional(S / np.outer(d, d), Y, np.ones(5, bool))
     # columns are standardised by their own, nearly exact, means and scales
     seen, gone = [0, 2, 4], [1, 3]
     P = np.linalg.inv(S)[np.ix_(gone, gone)]
@@ -166,3 +167,44 @@ def test_progress_counts_fits() -> None:
 def test_bad_input(Y: Any, options: dict[str, Any], error: type, message: str) -> None:
     with pytest.raises(error, match=message):
         kgl.compare(Y, **{"methods": {"KGL": kgl.KGL()}} | options)
+
+
+def test_constant_columns_are_left_out(recwarn: pytest.WarningsRecorder) -> None:
+    methods = {name: METHODS[name] for name in ("KGL", "Bayes", "lasso")}
+    plain = kgl.compare(FRAME, methods=methods, folds=(held := _random_folds(FRAME)), seed=1)
+    more = FRAME.assign(constant=3.0, nearly=np.where(np.arange(60) == 7, 1.0, 0.0))
+    wide = [np.hstack([own, own[:, :2]]) for own in held]
+    for own in wide:
+        own[7, -1] = True  # constant in what is shown of it
+    found = kgl.compare(more, methods=methods, folds=wide, seed=1)
+    assert np.isfinite(found.table.drop(columns=["edges", "seconds"])).all(axis=None)
+    for name in ("lasso", MEANS):
+        for figure in ("error", "log_likelihood", "coverage"):
+            assert found.table.loc[name, figure] == pytest.approx(plain.table.loc[name, figure])
+    assert not [w for w in recwarn if issubclass(w.category, RuntimeWarning)]
+
+
+def _random_folds(table: pd.DataFrame) -> list[np.ndarray]:
+    return choose_folds("random", table.to_numpy(), 3, 0)
+
+
+class Failing(EmpiricalCovariance):
+    def fit(self, X: Any, y: None = None) -> Any:
+        raise FloatingPointError("too ill-conditioned")
+
+
+def test_a_method_of_another_package_that_fails_costs_nobody_else_the_figures() -> None:
+    with pytest.warns(UserWarning, match="broken failed and has no figures where it did: too ill"):
+        found = kgl.compare(FRAME, methods={"broken": Failing(), "KGL": kgl.KGL()}, n_folds=3)
+    assert np.isnan(found.table.loc["broken", "error"])
+    assert found.table.loc["broken", "edges"] == 0
+    assert np.isfinite(found.table.loc["KGL", "error"])
+    assert "broken" in repr(found)
+
+
+def test_one_short_gap_is_no_measure_of_much() -> None:
+    # moved along the rows, it would hide one entry in fifty, and perhaps the same one in all folds
+    table = DATA.Y_full.copy()
+    table[20:26, 0] = np.nan
+    found = kgl.compare(table, methods={"KGL": kgl.KGL()}, n_folds=4)
+    assert found.hidden > 0.2

@@ -324,3 +324,16 @@ def test_predictions_do_not_depend_on_the_batches_of_rows(monkeypatch: pytest.Mo
         for one, other in zip(whole, model.predict(**new, return_std=True), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-9)
         monkeypatch.undo()
+
+
+def test_sources_of_randomness() -> None:
+    one, two = (small(random_state=np.random.default_rng(3)).fit(DATA.Y) for _ in range(2))
+    assert np.array_equal(one.edge_probability_, two.edge_probability_)
+    with pytest.raises(TypeError, match="random_state = 'a' must be a whole number"):
+        one.sample(random_state="a")
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_values_beyond_double_precision_are_refused(scale: float) -> None:
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match=r"rescale|varies"):
+        small(center="none", scale="none").fit(scale * DATA.Y_full)
