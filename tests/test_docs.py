@@ -28,6 +28,7 @@ def read(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
+@pytest.mark.filterwarnings("error:the chains have not converged")
 @every_page
 def test_code_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -39,7 +39,9 @@ class Steps:
         """Return which proposals are accepted, and adapt the width of their kind."""
         taken = np.log(rng.random(self.chains)) < log_ratio
         if self.adapting:
-            wider = self.widths[name] * np.where(taken, WIDER, NARROWER)
+            factor = np.where(taken, WIDER, NARROWER)
+            # what could not be accepted, a strength of zero times a factor, tells nothing
+            wider = self.widths[name] * np.where(np.isneginf(log_ratio), 1.0, factor)
             # what the data do not see is accepted always: the scale of the weights of no edge
             self.widths[name] = np.minimum(wider, WIDEST)
         return np.asarray(taken)
