@@ -24,11 +24,12 @@ from kgl._validation import (
     refuse_masked,
 )
 from kgl.export import GraphExport
-from kgl.inputs import DEFAULT_KERNEL, TableInput
+from kgl.inputs import DEFAULT_KERNEL
 from kgl.kernels import kernel_eigen
 from kgl.laplacian import laplacian_from_adjacency
 from kgl.prediction import Prediction, Prepared
 from kgl.problem import PARTS, ModelSpec
+from kgl.rows.learning import RowLearning
 from kgl.solvers.alternating import Options, fit_signals, solve_points
 from kgl.solvers.density import fit_edges, n_edges, short_patience, warn_if_missed
 from kgl.solvers.graph_step import warn_if_inexact
@@ -46,7 +47,7 @@ INNER_TOL = 1e-9
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
+class GraphLearner(RowLearning, GraphExport, Prediction, BaseEstimator):
     """What all graph learners share; use one of its subclasses.
 
     A subclass adds the fields that its model has (``lam``, ``rho``, ``kernel_x``, ``kernel_z``)
@@ -110,6 +111,7 @@ class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
         -------
         self
         """
+        self.__dict__.pop("_stream", None)  # rows of earlier calls of partial_fit
         ready = self._prepare(Y, K_x=K_x, K_z=K_z, x=x, z=z)
         lam, rho = self._weights()
         point = (np.array([lam]), np.array([rho]))
@@ -136,7 +138,9 @@ class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
         shown = self._values(ready, Y, K_x=K_x, K_z=K_z, x=x, z=z)
         signals = fit_signals(shown.data, ready.spec, *point, batch, options) if logs else None
         self._fitted = np.array(batch.signals[0] if signals is None else signals[0])
-        self.signals_ = shown.preparation.undo(self._fitted)
+        self.__dict__.pop("signals_", None)
+        if shown.n_rows is None:  # sums over rows have no signals of single rows
+            self.signals_ = shown.preparation.undo(self._fitted)
         self.history_ = batch.history[0]
         self.objective_history_ = self.history_.sum(axis=1)
         self.objective_ = float(self.objective_history_[-1])
@@ -232,12 +236,15 @@ class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
         if mask is not None:
             values, mask = self._fill(values, mask)
         data = SignalData(
-            values, mask, kernel_eigen(matrix_x, "K_x", m), kernel_eigen(matrix_z, "K_z", n)
-        )
+            values, mask, kernel_eigen(matrix_x, "K_x", m),
+            kernel_eigen(matrix_z, "K_z", n) if table.K_z is None else table.K_z,
+        )  # fmt: skip
         options = Options(
             regularizer=self.regularizer,
             barrier=check_hyperparameter("barrier", self.barrier),
-            smoothness_scale=1.0 / n if check_flag("average", self.average) else 1.0,
+            smoothness_scale=1.0 / (table.n_rows or n)
+            if check_flag("average", self.average)
+            else 1.0,
             edge_cost=edge_cost_matrix(
                 names,
                 align(self.allowed_edges, given_names, "allowed_edges", size=m, square=True),
@@ -252,11 +259,11 @@ class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
         )
         if options.edge_cost is not None and self.regularizer == "log-degree":
             check_every_node(np.isfinite(options.edge_cost), names)
-        informed = {"x": matrix_x is not None, "z": matrix_z is not None}
+        informed = {"x": matrix_x is not None, "z": matrix_z is not None or table.K_z is not None}
         spec = replace(self._spec, signed=signed)
         return Prepared(
             data, spec, options, names, kernel_x, kernel_z, informed, table.preparation,
-            given_names is not None, observed,
+            given_names is not None, observed, table.n_rows,
         )  # fmt: skip
 
     def _initial(self, m: int) -> Array | None:

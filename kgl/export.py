@@ -137,7 +137,7 @@ class GraphExport:
         isolated = [self.node_names_[k] for k in np.flatnonzero(degrees == 0)]
         shown = ", ".join(map(str, isolated[:5])) + ", ..." * (len(isolated) > 5)
         which = f": {shown}" if isolated else ""
-        n = len(self.signals_)
+        n = self._ready.n_rows or len(self.signals_)
         negative = int(np.count_nonzero((weights > 0) & (self.signs_ < 0))) // 2
         opposite = f", {negative} of them negative" if negative else ""
         logs = "graph of logarithms, " if self._logs else ""

@@ -19,7 +19,7 @@ from kgl._validation import (
     refuse_masked,
     refuse_text,
 )
-from kgl.kernels import Auto, FittedKernel, Kernel, LaplacianKernel, as_kernel
+from kgl.kernels import Auto, FittedKernel, Kernel, KernelEigen, LaplacianKernel, as_kernel
 from kgl.preparation import Preparation, warn_if_levels_dominate
 
 if TYPE_CHECKING:
@@ -47,6 +47,10 @@ class InputTable:
         What was subtracted and divided by.
     z : object
         Covariates of the observations, ``"index"`` resolved.
+    n_rows : int or None
+        Rows of the table that these rows stand for, where they are not the rows themselves.
+    K_z : KernelEigen or None
+        Their kernel, where they come with one.
     """
 
     values: Array
@@ -56,6 +60,8 @@ class InputTable:
     index: list[Any] | None
     preparation: Preparation
     z: Any
+    n_rows: int | None = None
+    K_z: KernelEigen | None = None
 
 
 class TableInput:

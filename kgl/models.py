@@ -25,6 +25,7 @@ from kgl._validation import check_option
 from kgl.base import DEFAULT_DENSITY, DEFAULT_KERNEL, GraphLearner
 from kgl.prediction import Prepared
 from kgl.problem import MODELS, ModelSpec
+from kgl.rows.learning import PartialFit
 
 __all__ = [
     "DEFAULT_DENSITY",
@@ -41,7 +42,7 @@ __all__ = [
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class GL(GraphLearner):
+class GL(PartialFit, GraphLearner):
     """Graph learning from smooth signals (GL): one graph step on the data, no fit.
 
     The paper's first baseline, Eq. (14) of Kalofolias (2016)::
@@ -72,7 +73,7 @@ class GL(GraphLearner):
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class GL2Step(GraphLearner):
+class GL2Step(PartialFit, GraphLearner):
     """Graph learning with denoising (GL-2step): signals and graph, no side information.
 
     The paper's second baseline, Eq. (16) of Dong et al. (2016)::
@@ -99,7 +100,7 @@ class GL2Step(GraphLearner):
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class KGLN(GraphLearner):
+class KGLN(PartialFit, GraphLearner):
     """Kernel graph learning with node-side information (KGL-N): independent observations.
 
     ::

@@ -40,6 +40,7 @@ class Prepared:
     preparation: Preparation
     labelled: bool = False  # whether Y named its nodes
     mask: np.ndarray | None = None  # of observed entries, also where a model treats others as zero
+    n_rows: int | None = None  # of the table, where the data are sums over its rows
 
 
 class FittedTables:
