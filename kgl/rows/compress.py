@@ -89,6 +89,7 @@ def compress(
 
     Examples
     --------
+    >>> import kgl
     >>> Y = kgl.simulate.make_dataset("er", m=8, n=500).Y
     >>> small = kgl.compress(Y[k : k + 100] for k in range(0, 500, 100))
     >>> small

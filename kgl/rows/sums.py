@@ -48,6 +48,7 @@ class RowSums:
 
     Examples
     --------
+    >>> import kgl
     >>> Y = np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 2.0]])
     >>> both = kgl.RowSums.of(Y[:2]) + kgl.RowSums.of(Y[2:])
     >>> both.n_rows, both.mean
