@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 
 from kgl._types import Array
-from kgl.kernels.base import FittedKernel, Kernel
-from kgl.kernels.matrices import KernelEigen
+from kgl.kernels.base import FittedKernel, Kernel, NotLowRankError
+from kgl.kernels.matrices import KernelEigen, check_cross
 
 __all__ = [
     "KERNEL_TOL",
     "MAX_RANK",
     "FittedFactor",
     "KernelAccess",
-    "NotLowRankError",
     "factor_eigen",
     "factorize",
 ]
@@ -37,14 +36,6 @@ BLOCK = 64
 LEAST_TOL = 1e-14
 
 Columns = Callable[[np.ndarray], Array]
-
-
-class NotLowRankError(ValueError):
-    """A kernel needs more columns than allowed; `reached` is the share of the trace left out."""
-
-    def __init__(self, message: str, reached: float) -> None:
-        super().__init__(message)
-        self.reached = reached
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +73,8 @@ class KernelAccess:
 
     @classmethod
     def of_matrix(cls, K: Array) -> KernelAccess:
-        """Read a kernel matrix."""
-        return cls(np.diag(K).copy(), lambda index: K[:, index])
+        """Read a kernel matrix; new points are rows of a matrix with the same columns."""
+        return cls(np.diag(K).copy(), lambda index: K[:, index], _MatrixColumns(len(K)))
 
     @classmethod
     def of_features(
@@ -97,6 +88,15 @@ class KernelAccess:
             features=F,
             new_features=read,
         )
+
+
+@dataclass(frozen=True)
+class _MatrixColumns:
+    size: int
+
+    def __call__(self, X_new: Any, index: np.ndarray) -> Array:
+        remedy = "a precomputed kernel needs the cross-kernel here, one column per training item"
+        return check_cross(X_new, self.size, remedy)[:, index]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +128,11 @@ class FittedFactor(FittedKernel):
         K = self.factor @ self.factor.T
         K[np.diag_indices(len(K))] += self.white
         return np.asarray(0.5 * (K + K.T))
+
+    @property
+    def mean_variance(self) -> float:
+        """Mean of the diagonal."""
+        return float(np.sum(self.factor**2)) / len(self.factor) + self.white
 
     def embed(self, X_new: Any) -> Array:
         """Return rows of the factor (n_new, r) at new covariates."""

@@ -311,16 +311,7 @@ class Precomputed(Kernel):
     ) -> KernelAccess:
         """Check that `X` is symmetric; whether it is semi-definite shows in its factor."""
         K, _ = symmetric_matrix(X, "the precomputed kernel")
-        return KernelAccess(np.diag(K).copy(), lambda index: K[:, index], _PrecomputedNew(len(K)))
-
-
-@dataclass(frozen=True, eq=False)
-class _PrecomputedNew:
-    size: int
-
-    def __call__(self, X_new: Covariates, index: np.ndarray) -> Array:
-        remedy = "a precomputed kernel needs the cross-kernel here, one column per training item"
-        return check_cross(X_new, self.size, remedy)[:, index]
+        return KernelAccess.of_matrix(K)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,13 +14,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from kgl._types import Array
+from kgl.kernels import NeedsDenseError
 from kgl.problem import ModelSpec
 from kgl.solvers.alternating import FINAL_TOL, SETTLED
 from kgl.solvers.lowrank.data import CompleteGraph, LargeData, Laplacian, SparseLaplacian
 from kgl.solvers.lowrank.steps import LargeSignals, LargeStep, make_large_step
 from kgl.solvers.sparse import PairRules, SparseGraph, sparse_density_step, sparse_graph_step
 
-__all__ = ["LargeFit", "LargeOptions", "refit_signals", "solve_large"]
+__all__ = ["LargeFit", "LargeOptions", "graph_term", "refit_signals", "solve_large"]
 
 #: Smoothness term, relative to the ridge term, from which lam is lost to rounding.
 STIFFEST = 2e12
@@ -264,7 +265,7 @@ def _refuse_stiff(data: LargeData, spec: ModelSpec, lam: float, rho: float) -> N
     K = data.K_x.mean_variance if spec.whitened else float(data.K_z.values.sum()) / data.K_z.size
     ratio = rho * K / (lam if spec.ridge else 1.0)
     if ratio > STIFFEST:
-        raise ValueError(
+        raise NeedsDenseError(
             f"the smoothness term is {ratio:.0e} times the ridge term, beyond {STIFFEST:.0e}: "
             "sparse fits do not resolve that; lower rho, raise lam, or use solver='newton'"
         )
