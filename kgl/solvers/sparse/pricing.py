@@ -17,8 +17,10 @@ Pairs that pass are looked at again in double precision.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgl._types import Array
 from kgl.solvers.sparse.features import Axes, Features
@@ -31,6 +33,8 @@ _ROWS, _COLS = 256, 4096
 #: precision for each feature.
 _COMPARE, _LOOK = 8.0, 4.0
 _UNIT = 2.0**-24
+
+Single: TypeAlias = NDArray[np.float32]
 
 
 class Screen:
@@ -91,7 +95,7 @@ class Screen:
                 progress(min(b + _ROWS, len(chosen)), len(chosen))
 
     def _survivors(
-        self, left: list[Array], right: Array, own: np.ndarray, first: int
+        self, left: list[Single], right: Single, own: np.ndarray, first: int
     ) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
         """Yield the pairs of some rows that the bound does not rule out, for each sign."""
         m = right.shape[1]
@@ -103,7 +107,7 @@ class Screen:
                     i, j = np.divmod(flat, min(_COLS, m - c))
                     yield own[i], j + c, sign
 
-    def _vectors(self, levels: Array, q: int) -> tuple[list[Array], Array]:
+    def _vectors(self, levels: Array, q: int) -> tuple[list[Single], Single]:
         """Return the vectors of the rows, for each sign, and of the columns, transposed."""
         axes = self.axes
         # rho scale^2 is the cost of a pair at distance one; both may be far from one

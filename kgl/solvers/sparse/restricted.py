@@ -75,9 +75,10 @@ def solve_frobenius(
     margin = np.full(pool.m, _MARGIN * mean_slack * psi * 2.0)
     # levels lose digits where costs are large beside the weights; the margin covers that
     levels = 2.0 * psi * potentials + 0.5 * smallest
+    shift = smallest * half_inverse
     margin += 16.0 * np.finfo(float).eps * (np.abs(levels) + smallest)
     return Solution(
-        pool.keys[point.active], 0.5 * point.slack, point.degrees, potentials, smallest * half_inverse,
+        pool.keys[point.active], 0.5 * point.slack, point.degrees, potentials, shift,
         levels, margin, point.dual, n_steps,
     )  # fmt: skip
 
@@ -99,12 +100,13 @@ def solve_log_degree(
     if degrees is not None and (degrees > 0).all():
         base = (barrier * half_inverse / unit / excess / excess) / degrees
     point, base, n_steps = _newton_from(rows, cols, cost, nearest / excess, base, tol, max_steps)
-    u = base + point.dual
+    # scores of missing pairs are those of the psi that was asked for
+    potentials = (base + point.dual) * (unit * excess * excess)
     scale = 2.0 * psi * unit * excess * excess
     mean_slack = 2.0 * point.degrees / np.maximum(_counts(rows, cols, point.active, pool.m), 1.0)
     return Solution(
-        pool.keys[point.active], 0.5 * unit * point.slack, unit * point.degrees,
-        unit * excess * excess * u, 0.0, scale * u, scale * _MARGIN * mean_slack, unit * excess * excess * u, n_steps,
+        pool.keys[point.active], 0.5 * unit * point.slack, unit * point.degrees, potentials, 0.0,
+        2.0 * psi * potentials, scale * _MARGIN * mean_slack, potentials, n_steps,
     )  # fmt: skip
 
 
