@@ -11,15 +11,9 @@ import numpy as np
 
 from kgl._types import Array
 from kgl.solvers.sparse.pool import PairPool
-from kgl.solvers.sparse.restricted import Solution
+from kgl.solvers.sparse.restricted import Solution, log_degree_violation, spread
 
 __all__ = ["frobenius_residual", "log_degree_residual"]
-
-
-def _spread(solution: Solution, pool: PairPool) -> Array:
-    w = np.zeros(len(pool.keys))
-    w[np.searchsorted(pool.keys, solution.edges)] = solution.weights
-    return w
 
 
 def frobenius_residual(
@@ -36,7 +30,7 @@ def frobenius_residual(
     outside : bool
         Whether pairs that are no candidates count.
     """
-    w = _spread(solution, pool)
+    w = spread(pool, solution)
     rows, cols = pool.pairs
     d, m = solution.degrees, pool.m
     scale = max(2.0 * float(w.max()), float(d.max()), float(np.finfo(float).tiny))
@@ -57,15 +51,10 @@ def log_degree_residual(
     pool: PairPool, solution: Solution, psi: float, barrier: float, short: Array, *, outside: bool
 ) -> float:
     """Return the relative KKT residual of the log-degree problem; see above for parameters."""
-    w, d = _spread(solution, pool), solution.degrees
-    if not (np.isfinite(w).all() and d.min() > 0.0):
-        return float("inf") if np.isfinite(w).all() else float("nan")
-    rows, cols = pool.pairs
-    v = barrier / d
-    pair = v[rows] + v[cols]
-    slack = ((pool.cost - pair) + 4.0 * psi * w) / pair
-    share = w / np.minimum(d[rows], d[cols])
-    gap = float(np.abs(np.minimum(share, slack)).max())
+    gap = log_degree_violation(pool, solution, psi, barrier)
+    if not np.isfinite(gap):
+        return gap
+    v = barrier / solution.degrees
     if outside:
         gap = max(gap, float(np.max((v - solution.levels) / v, initial=0.0)))
     if len(short):

@@ -161,7 +161,7 @@ def _active(
     slack = s[active]
     degrees = np.bincount(dual.rows[active], slack, dual.m)
     degrees += np.bincount(dual.cols[active], slack, dual.m)
-    return active, slack, 0.5 * degrees
+    return active, slack, np.asarray(0.5 * degrees)
 
 
 def newton(problem: Dual, dual: Array, tol: float, max_steps: int) -> tuple[DualPoint, int]:

@@ -20,9 +20,9 @@ from kgl._types import Array
 
 __all__ = ["Axes", "Features"]
 
-#: Features up to which all principal axes are found; beyond, the leading ones by iteration.
-_ALL_AXES = 512
-#: Axes at most, where not all are found.
+#: Features up to which principal axes are found exactly; beyond, by iteration.
+_EXACT = 512
+#: Axes at most.
 _MOST_AXES = 128
 #: Numbers that a block of differences may have.
 _BLOCK = 1 << 21
@@ -36,10 +36,8 @@ class Axes:
     ----------
     points : array (m, p)
         Coordinates on orthonormal axes, the widest first.
-    squares : array (m, p + 1)
-        Column q: the squared norm of what the first q axes leave out.
-    norms : array (m,)
-        Norms of the nodes about the centre.
+    rest : array (m,)
+        Squared norms of what these axes leave out.
     scale : float
         Length of the unit, in units of the features.
     error : float
@@ -48,10 +46,14 @@ class Axes:
     """
 
     points: Array
-    squares: Array
-    norms: Array
+    rest: Array
     scale: float
     error: float
+
+    def left_out(self, q: int) -> Array:
+        """Return squared norms of what the first ``q`` axes leave out."""
+        beyond = self.points[:, q:]
+        return self.rest + np.einsum("ij,ij->i", beyond, beyond)
 
 
 class Features:
@@ -98,12 +100,10 @@ class Features:
         # the median: one remote node must not move the centre away from all others
         centre = np.zeros(F.shape[1]) if self.signed else np.median(F, axis=0)
         G = F - centre
-        largest = float(np.abs(G).max())
-        if largest == 0.0:
-            largest = 1.0
-        G /= largest  # squares neither overflow nor vanish
-        norms = np.sqrt(np.einsum("ij,ij->i", G, G))
-        farthest = float(norms.max()) or 1.0
+        # first the largest entry, so that squares neither overflow nor vanish
+        largest = float(max(G.max(), -G.min())) or 1.0
+        G /= largest
+        farthest = float(np.sqrt(np.einsum("ij,ij->i", G, G).max())) or 1.0
         G /= farthest
         Q = _principal_axes(G)
         points = G @ Q
@@ -112,20 +112,16 @@ class Features:
         for b in range(0, len(G), step):
             left = G[b : b + step] - points[b : b + step] @ Q.T
             rest[b : b + step] = np.einsum("ij,ij->i", left, left)
-        squares = np.empty((len(G), points.shape[1] + 1))
-        squares[:, -1] = rest
-        # summed from the smallest axis up: no cancellation
-        squares[:, :-1] = rest[:, None] + np.cumsum(points[:, ::-1] ** 2, axis=1)[:, ::-1]
         defect = float(np.linalg.norm(Q.T @ Q - np.eye(Q.shape[1])))
         error = 8.0 * (sum(Q.shape) + 8) * np.finfo(float).eps + defect
-        return Axes(points, squares, norms / farthest, largest * farthest, error)
+        return Axes(points, rest, largest * farthest, error)
 
 
 def _principal_axes(G: Array) -> Array:
-    """Return orthonormal axes, all or the leading ones, the widest first."""
+    """Return the leading orthonormal axes, the widest first."""
     r = G.shape[1]
-    if r <= _ALL_AXES:
-        return np.ascontiguousarray(np.linalg.eigh(G.T @ G)[1][:, ::-1])
+    if r <= _EXACT:
+        return np.ascontiguousarray(np.linalg.eigh(G.T @ G)[1][:, : -_MOST_AXES - 1 : -1])
     # subspace iteration: any orthonormal axes give a bound, good ones a sharp bound
     width = min(_MOST_AXES, *G.shape)
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((r, width)))[0]

@@ -70,14 +70,24 @@ class PairPool:
         """Whether candidates are all pairs that may be edges."""
         return self.rules.allowed is not None
 
-    def fill(self, k: int, start: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Put the first candidates in: those allowed, those of an earlier result, or neighbours."""
+    def fill(self, k: int, start: tuple[np.ndarray, np.ndarray] | None, least: int = 1) -> None:
+        """Put the first candidates in: those allowed, those of an earlier result, or neighbours.
+
+        Parameters
+        ----------
+        k : int
+            Neighbours of each node, where they are used.
+        start : tuple of arrays or None
+            Rows and columns of the candidates of an earlier result.
+        least : int
+            Neighbours are added where those are fewer.
+        """
         if self.rules.allowed is not None:
             self.add(self.rules.allowed)
             return
         if start is not None:
             self.add(pair_keys(*start, self.m))
-        else:
+        if len(self.keys) < least:
             points = self.screen.axes.points[:, :_NEIGHBOUR_AXES]
             self.add(near_pairs(points, k, signed=self.features.signed))
         self._reach_all()
@@ -91,7 +101,7 @@ class PairPool:
             key = np.minimum(i, others) * self.m + np.maximum(i, others)
             key = key[self.rules.permitted(key)]
             if len(key):
-                cost, _ = self._price(key)
+                cost = self.costs(key)
                 self.add(np.sort(key[np.argsort(cost, kind="stable")[:3]]))
 
     @property
@@ -100,6 +110,10 @@ class PairPool:
         if self._screen is None:
             self._screen = Screen(self.features, self.features.axes(), self.rho)
         return self._screen
+
+    def costs(self, keys: np.ndarray) -> Array:
+        """Return the costs of pairs given by keys."""
+        return self._price(keys)[0]
 
     def _price(self, keys: np.ndarray) -> tuple[Array, np.ndarray | None]:
         z, signs = self.features.distances(*np.divmod(keys, self.m))
@@ -177,7 +191,7 @@ class PairPool:
         keys = self._below(levels, rows)
         keys = keys[~contains(self.keys, keys)]
         keys = keys[self.rules.permitted(keys)]
-        cost, _ = self._price(keys)
+        cost = self.costs(keys)
         i, j = np.divmod(keys, self.m)
         short = levels[i] + levels[j] - cost
         return int(np.count_nonzero(short > 0)), short[short > 0]

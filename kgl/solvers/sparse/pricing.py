@@ -17,8 +17,10 @@ Pairs that pass are looked at again in double precision.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kgl._types import Array
 from kgl.solvers.sparse.features import Axes, Features
@@ -29,8 +31,10 @@ __all__ = ["Screen"]
 _ROWS, _COLS = 256, 4096
 #: Relative costs, in one axis of a product of a pair: of the comparison, of a look in double
 #: precision for each feature.
-_COMPARE, _LOOK = 8.0, 4.0
+_COMPARE, _LOOK = 60.0, 60.0
 _UNIT = 2.0**-24
+
+Single: TypeAlias = NDArray[np.float32]
 
 
 class Screen:
@@ -91,7 +95,7 @@ class Screen:
                 progress(min(b + _ROWS, len(chosen)), len(chosen))
 
     def _survivors(
-        self, left: list[Array], right: Array, own: np.ndarray, first: int
+        self, left: list[Single], right: Single, own: np.ndarray, first: int
     ) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
         """Yield the pairs of some rows that the bound does not rule out, for each sign."""
         m = right.shape[1]
@@ -103,24 +107,22 @@ class Screen:
                     i, j = np.divmod(flat, min(_COLS, m - c))
                     yield own[i], j + c, sign
 
-    def _vectors(self, levels: Array, q: int) -> tuple[list[Array], Array]:
+    def _vectors(self, levels: Array, q: int) -> tuple[list[Single], Single]:
         """Return the vectors of the rows, for each sign, and of the columns, transposed."""
         axes = self.axes
         # rho scale^2 is the cost of a pair at distance one; both may be far from one
         level = levels / self.rho / axes.scale / axes.scale
-        x = axes.points[:, :q]
-        tail = np.sqrt(axes.squares[:, q])
+        x, tail = axes.points[:, :q], axes.left_out(q)
+        squares = tail + np.einsum("ij,ij->i", x, x)
         n = q + 4
         relative = 1.01 * (n + 4) * _UNIT + 2.0 * axes.error
-        norms = axes.norms * (1.0 + relative)
-        offset = level - axes.squares[:, 0]
         # twice the product of norms, and both offsets, are the sum of absolute values
-        offset += relative * (np.abs(level) + axes.squares[:, 0]) + 1e-36
+        offset = level - squares + relative * (np.abs(level) + squares) + 1e-36
         # a common factor keeps the offsets within the range of single precision
         factor = min(1.0, 1e30 / float(np.abs(offset).max()))
         offset *= factor
         offset += 1e-36
-        columns = [x, tail[:, None], np.sqrt(relative) * norms[:, None]]
+        columns = [x, np.sqrt(tail)[:, None], np.sqrt(relative * squares)[:, None]]
         shared = np.sqrt(2.0) * np.hstack(columns)
         one = np.ones((len(x), 1))
         right = np.hstack([shared, one, offset[:, None]]).astype(np.float32)

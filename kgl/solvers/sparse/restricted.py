@@ -9,15 +9,20 @@ import numpy as np
 from kgl._types import Array
 from kgl.solvers.newton import check_reach
 from kgl.solvers.sparse.dual import DualPoint, FrobeniusDual, LogDegreeDual, newton
+from kgl.solvers.sparse.interior import interior_point
 from kgl.solvers.sparse.pool import PairPool
 
-__all__ = ["Solution", "solve_frobenius", "solve_log_degree"]
+__all__ = ["Solution", "log_degree_violation", "solve_frobenius", "solve_log_degree", "spread"]
 
 #: Share of the mean slack of an edge by which ceilings are put above levels.
 _MARGIN = 0.5
 #: As in :mod:`kgl.solvers.log_degree`: distance to the nearest neighbour, in units of
-#: sqrt(2 psi beta), above which psi is negligible; steps before potentials get a new base.
+#: sqrt(2 psi beta), above which psi is negligible; ratio of the distances of the most remote and
+#: the nearest node beyond which Newton is not tried; residual above which the interior-point method
+#: has a try; steps before potentials get a new base.
 _FARTHEST = 1e5
+_WIDEST = 1e5
+_ACCURATE = 1e-9
 _RECENTRE = 40
 _MAX_BASES = 3
 
@@ -57,6 +62,30 @@ class Solution:
     n_steps: int
 
 
+def spread(pool: PairPool, solution: Solution) -> Array:
+    """Return the weights of all candidates."""
+    w = np.zeros(len(pool.keys))
+    w[np.searchsorted(pool.keys, solution.edges)] = solution.weights
+    return w
+
+
+def log_degree_violation(pool: PairPool, solution: Solution, psi: float, barrier: float) -> float:
+    """Return by how much candidates violate the optimality conditions of the log-degree problem.
+
+    As :func:`kgl.problem.kkt_residual` has it: from the weights alone, each pair in the units of
+    its ends.
+    """
+    w, d = spread(pool, solution), solution.degrees
+    if not (np.isfinite(w).all() and d.min() > 0.0):
+        return float("inf") if np.isfinite(w).all() else float("nan")
+    rows, cols = pool.pairs
+    v = barrier / d
+    pair = v[rows] + v[cols]
+    slack = ((pool.cost - pair) + 4.0 * psi * w) / pair
+    share = w / np.minimum(d[rows], d[cols])
+    return float(np.abs(np.minimum(share, slack)).max())
+
+
 def solve_frobenius(
     pool: PairPool, psi: float, degrees: Array | None, tol: float, max_steps: int
 ) -> Solution:
@@ -73,11 +102,10 @@ def solve_frobenius(
     potentials = 0.5 * point.dual[-1] - point.dual[:-1]
     mean_slack = float(point.slack.mean()) if len(point.slack) else 1.0
     margin = np.full(pool.m, _MARGIN * mean_slack * psi * 2.0)
-    # levels lose digits where costs are large beside the weights; the margin covers that
     levels = 2.0 * psi * potentials + 0.5 * smallest
-    margin += 16.0 * np.finfo(float).eps * (np.abs(levels) + smallest)
+    shift = smallest * half_inverse
     return Solution(
-        pool.keys[point.active], 0.5 * point.slack, point.degrees, potentials, smallest * half_inverse,
+        pool.keys[point.active], 0.5 * point.slack, point.degrees, potentials, shift,
         levels, margin, point.dual, n_steps,
     )  # fmt: skip
 
@@ -85,32 +113,84 @@ def solve_frobenius(
 def solve_log_degree(
     pool: PairPool, psi: float, barrier: float, degrees: Array | None, tol: float, max_steps: int
 ) -> Solution:
-    """Solve the problem with a log-degree barrier over the candidates."""
+    """Solve the problem with a log-degree barrier over the candidates.
+
+    By Newton's method, and by an interior-point method where that falls short or the scales of the
+    nodes are too far apart for it, as in :mod:`kgl.solvers.log_degree`.
+    """
+    rows, cols = pool.pairs
+    nearest = _smallest(rows, cols, pool.cost, pool.m)
+    check_reach(nearest[None])
+    closest = float(nearest.min())
+    wide = float(nearest.max()) > _WIDEST * max(closest, float(np.sqrt(2.0 * psi * barrier)))
+    solution, residual, taken = None, np.inf, 0
+    if not wide:
+        solution = _by_newton(pool, psi, barrier, nearest, degrees, tol, max_steps)
+        residual = log_degree_violation(pool, solution, psi, barrier)
+        taken = solution.n_steps
+    if solution is None or not residual <= _ACCURATE:
+        other = _by_interior_point(pool, psi, barrier, nearest, max_steps)
+        other.n_steps += taken
+        # a first residual that is no number compares as false
+        if not log_degree_violation(pool, other, psi, barrier) >= residual:
+            return other
+    assert solution is not None
+    return solution
+
+
+def _by_newton(
+    pool: PairPool,
+    psi: float,
+    barrier: float,
+    nearest: Array,
+    degrees: Array | None,
+    tol: float,
+    max_steps: int,
+) -> Solution:
     half_inverse = 0.5 / psi
     unit = float(np.sqrt(barrier * half_inverse))
     rows, cols = pool.pairs
-    cost = pool.cost * (half_inverse / unit)
-    nearest = _smallest(rows, cols, cost, pool.m)
-    check_reach(nearest[None])
-    excess = max(float(nearest.min()) / _FARTHEST, 1.0)
-    cost /= excess
+    factor = half_inverse / unit
+    excess = max(float(nearest.min()) * factor / _FARTHEST, 1.0)
+    cost = pool.cost * (factor / excess)
     unit /= excess
     base = None
     if degrees is not None and (degrees > 0).all():
         base = (barrier * half_inverse / unit / excess / excess) / degrees
-    point, base, n_steps = _newton_from(rows, cols, cost, nearest / excess, base, tol, max_steps)
-    u = base + point.dual
-    scale = 2.0 * psi * unit * excess * excess
-    mean_slack = 2.0 * point.degrees / np.maximum(_counts(rows, cols, point.active, pool.m), 1.0)
+    near = nearest * (factor / excess)
+    point, base, n_steps = _newton_from(rows, cols, cost, near, base, tol, max_steps)
+    # scores of missing pairs are those of the psi that was asked for
+    potentials = (base + point.dual) * (unit * excess * excess)
+    weights, degrees = 0.5 * unit * point.slack, unit * point.degrees
+    margin = 2.0 * psi * excess * excess * _mean_slack(pool, point.active, weights)
     return Solution(
-        pool.keys[point.active], 0.5 * unit * point.slack, unit * point.degrees,
-        unit * excess * excess * u, 0.0, scale * u, scale * _MARGIN * mean_slack, unit * excess * excess * u, n_steps,
+        pool.keys[point.active], weights, degrees, potentials, 0.0,
+        2.0 * psi * potentials, margin, potentials, n_steps,
     )  # fmt: skip
 
 
-def _counts(rows: np.ndarray, cols: np.ndarray, active: np.ndarray, m: int) -> np.ndarray:
-    """Return the number of edges of each node."""
-    return np.bincount(rows[active], minlength=m) + np.bincount(cols[active], minlength=m)
+def _by_interior_point(
+    pool: PairPool, psi: float, barrier: float, nearest: Array, max_steps: int
+) -> Solution:
+    rows, cols = pool.pairs
+    w, n_steps = interior_point(rows, cols, pool.cost, nearest, psi, barrier, max_steps)
+    degrees = np.asarray(np.bincount(rows, w, pool.m) + np.bincount(cols, w, pool.m), dtype=float)
+    with np.errstate(divide="ignore"):
+        levels = barrier / degrees
+    on = np.flatnonzero(w)
+    margin = 2.0 * psi * _mean_slack(pool, on, w[on]) + 1e-3 * levels
+    potentials = levels / (2.0 * psi)
+    return Solution(
+        pool.keys[on], w[on], degrees, potentials, 0.0, levels, margin, potentials, n_steps
+    )
+
+
+def _mean_slack(pool: PairPool, on: np.ndarray, weights: Array) -> Array:
+    """Return a share of the mean slack, twice the weight, of the edges of each node."""
+    rows, cols = (ends[on] for ends in pool.pairs)
+    total = np.bincount(rows, weights, pool.m) + np.bincount(cols, weights, pool.m)
+    number = np.bincount(rows, minlength=pool.m) + np.bincount(cols, minlength=pool.m)
+    return np.asarray(_MARGIN * 2.0 * total / np.maximum(number, 1))
 
 
 def _smallest(rows: np.ndarray, cols: np.ndarray, cost: Array, m: int) -> Array:

@@ -1,10 +1,10 @@
-r"""The graph step by column generation: exact over all pairs, in memory of the order of the graph.
+r"""The graph step by column generation: exact over all pairs, in memory like that of the graph.
 
-The problem is that of :mod:`kgl.solvers.graph_step`. Few of the :math:`m(m-1)/2` pairs become edges,
-and by stationarity every pair has a score :math:`(u_i + u_j - c_ij) / 2`, positive for edges alone.
-So the problem is solved over candidate pairs, all other pairs are priced at the potentials found
-(:mod:`kgl.solvers.sparse.pricing`), those with a positive score become candidates, and so on until
-there is none: then the graph is the minimiser over all pairs.
+The problem is that of :mod:`kgl.solvers.graph_step`. Few of the :math:`m(m-1)/2` pairs become
+edges, and by stationarity every pair has a score :math:`(u_i + u_j - c_{ij}) / 2`, positive for
+edges alone. So the problem is solved over candidate pairs, all other pairs are priced at the
+potentials found (:mod:`kgl.solvers.sparse.pricing`), those with a positive score become candidates,
+and so on until there is none: then the graph is the minimiser over all pairs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kgl.solvers.sparse.restricted import Solution, solve_frobenius, solve_log_d
 from kgl.solvers.sparse.result import SparseGraph
 from kgl.solvers.sparse.rules import PairRules, RuleIndex
 
-__all__ = ["Task", "solve_pool", "sparse_graph_step"]
+__all__ = ["Task", "check_task", "solve_candidates", "solve_pool", "sparse_graph_step"]
 
 #: Neighbours of each node among the first candidates.
 NEIGHBOURS = 15
@@ -115,24 +115,21 @@ def sparse_graph_step(
 def solve_pool(pool: PairPool, psi: float, task: Task, degrees: Array | None) -> SparseGraph:
     """Solve over candidates and price other pairs in turn, until none is violated."""
     n_steps = 0
-    solution: Solution | None = None
     for n_rounds in range(1, _MAX_ROUNDS + 1):
-        solution = _solve(pool, psi, task, degrees)
+        solution = solve_candidates(pool, psi, task, degrees)
         n_steps += solution.n_steps
         degrees = solution.degrees
-        if task.certify != "all" or pool.complete:
-            break
-        if not pool.cover(solution.levels, solution.margin):
-            break
-    else:
-        raise RuntimeError(
-            f"column generation found new pairs in each of {_MAX_ROUNDS} rounds; the potentials "
-            "do not settle: rescale the data, or choose a psi nearer to the scale of the distances"
-        )
-    return _result(pool, psi, task, solution, n_rounds, n_steps)
+        done = task.certify != "all" or pool.complete
+        if done or not pool.cover(solution.levels, solution.margin):
+            return _result(pool, psi, task, solution, n_rounds, n_steps)
+    raise RuntimeError(
+        f"column generation found new pairs in each of {_MAX_ROUNDS} rounds; the potentials "
+        "do not settle: rescale the data, or choose a psi nearer to the scale of the distances"
+    )
 
 
-def _solve(pool: PairPool, psi: float, task: Task, degrees: Array | None) -> Solution:
+def solve_candidates(pool: PairPool, psi: float, task: Task, degrees: Array | None) -> Solution:
+    """Solve over candidates alone."""
     if task.regularizer == "frobenius":
         return solve_frobenius(pool, psi, degrees, task.tol, _MAX_STEPS)
     return solve_log_degree(pool, psi, task.barrier, degrees, task.tol, _MAX_STEPS)
