@@ -231,7 +231,7 @@ class GridProblem:
 
     def warn(self, residual: Array, converged: np.ndarray, stacklevel: int = 3) -> None:
         """Warn where a graph is inexact or the alternation was cut short."""
-        if self.estimator.solver == "newton":
+        if not self.estimator.solver.startswith("cvxpy"):
             warn_if_inexact(float(residual.max()), stacklevel=stacklevel + 1)
         left = int(np.count_nonzero(~converged))
         if left:

@@ -67,7 +67,7 @@ def compress(
         White noise added to the kernel over the rows: ``white`` times the identity.
     kernel_tol, max_rank : float, int, optional
         Share of the trace of the kernel that may be left out, and directions at most; see
-        :func:`kgl.kernels.pivoted.pivoted_cholesky`. A kernel that needs more is refused.
+        A kernel that needs more is refused.
     log : {"auto", True, False}
         As for estimators. A second pass over the data is needed where logarithms are taken of more
         rows than a sample of 32 MB holds. Sums made elsewhere are never of logarithms.

@@ -8,8 +8,9 @@ no direction of Q reaches has white noise alone, so that a root of its products 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,12 +18,13 @@ import numpy as np
 from kgl._types import Array
 from kgl._validation import check_option
 from kgl.inputs import InputTable
-from kgl.kernels import KernelEigen
+from kgl.kernels import KernelEigen, kernel_eigen
 from kgl.preparation import CENTERS, SCALES, Preparation, warn_of_levels
 from kgl.rows.observations import RowKernel
 from kgl.rows.sources import Source
 from kgl.rows.sums import RowSums, root
 from kgl.rows.tally import Tally
+from kgl.solvers.lowrank import refit_signals
 from kgl.solvers.signal_step import make_signal_step
 
 __all__ = ["CompressedRows", "Totals"]
@@ -233,29 +235,33 @@ class CompressedRows:
         if ready.n_rows != self.n_rows or len(ready.names) != len(self.names):
             raise ValueError("the model was fitted to other data; pass one fitted to these rows")
         source, begin = Source(data), 0
+        white = 1.0 if self.kernel is None else self.kernel.white
+        smooth = _smoother(model, white) if model._spec.fitted and white > 0 else np.zeros_like
         for block in source.blocks(source.block_rows(chunk_rows)):
             rows = np.zeros(len(block))
             if model.center == "both":
                 rows = (block - ready.preparation.columns).mean(axis=1)
             own = replace(ready.preparation, rows=rows)
-            yield own.undo(self._fitted(model, own.apply(block), begin))
+            yield own.undo(self._fitted(model, own.apply(block), begin, smooth))
             begin += len(block)
         if self.kernel is not None and begin != self.n_rows:
             raise ValueError(f"data has {begin} rows, but {self.n_rows} were compressed")
 
-    def _fitted(self, model: Any, block: Array, begin: int) -> Array:
+    def _fitted(
+        self, model: Any, block: Array, begin: int, smooth: Callable[[Array], Array]
+    ) -> Array:
         """Return the signals of prepared rows from ``begin`` on."""
         kernel = self.kernel
         if not model._spec.fitted:
             return block
         if kernel is None:
-            return block @ _smoother(model, 1.0)
+            return smooth(block)
         rank = len(kernel.values)
         Q = kernel.factor[begin : begin + len(block)] @ kernel.basis
         fitted = Q @ model._fitted[:rank]
         if kernel.white > 0:
             outside = block - Q @ model._ready.data.Y[:rank]
-            fitted = fitted + outside @ _smoother(model, kernel.white)
+            fitted = fitted + smooth(outside)
         return np.asarray(fitted)
 
 
@@ -264,13 +270,27 @@ def _largest(sums: RowSums) -> Array:
     return sums.largest
 
 
-def _smoother(model: Any, variance: float) -> Array:
-    """Return R (m, m), so that a row y that is alone with white noise has the signal ``y R``."""
-    m = len(model.laplacian_)
-    kernel = KernelEigen(np.full(m, variance), None if variance == 1.0 else np.eye(m), m, False)
-    data = replace(model._ready.data, Y=np.eye(m), K_z=replace(kernel, is_identity=variance == 1.0))
-    lam, rho = model._point
-    step = make_signal_step(data, model._ready.spec)
+def _smoother(model: Any, variance: float) -> Callable[[Array], Array]:
+    """Return what gives prepared rows, each alone with white noise, their signals.
+
+    A prior of ``variance`` in place of one is the same as weights that are smaller by it.
+    """
+    ready, (lam, rho) = model._ready, model._point
+    lam, rho = lam / variance, rho / variance if ready.spec.whitened else rho
+    if getattr(model, "_sparse", False):
+        return partial(_sparse_signals, model, lam, rho)
+    m = len(ready.names)
+    data = replace(ready.data, Y=np.eye(m), K_z=kernel_eigen(None, "K_z", m))
+    step = make_signal_step(data, ready.spec)
     solution = step.solve(model.laplacian_[None], np.array([lam]), np.array([rho]), signals=True)
     assert solution.signals is not None
-    return np.asarray(solution.signals[0])
+    smoother = solution.signals[0]
+    return lambda rows: np.asarray(rows @ smoother)
+
+
+def _sparse_signals(model: Any, lam: float, rho: float, rows: Array) -> Array:
+    ready = model._ready
+    data = replace(ready.data, Y=rows, K_z=kernel_eigen(None, "K_z", len(rows)))
+    fitted = refit_signals(data, ready.spec, lam, rho, model._graph)
+    assert fitted.nodes is not None
+    return np.asarray(data.lift(data.root_z * fitted.nodes.T))

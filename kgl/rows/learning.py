@@ -47,6 +47,19 @@ class RowLearning(TableInput):
             self.__dict__["feature_names_in_"] = names
         return table
 
+    def _takes_sparse(self, Y: Any) -> bool:
+        learner: Any = super()
+        if not isinstance(Y, CompressedRows):
+            return bool(learner._takes_sparse(Y))
+        # only the number of columns is looked at
+        return bool(learner._takes_sparse(np.broadcast_to(0.0, (1, len(Y.names)))))
+
+    def _may_fall_back(self, Y: Any) -> bool:
+        learner: Any = super()
+        if not isinstance(Y, CompressedRows):
+            return bool(learner._may_fall_back(Y))
+        return bool(learner._may_fall_back(np.broadcast_to(0.0, (1, len(Y.names)))))
+
     def __getattr__(self, name: str) -> Any:
         if name == "signals_" and getattr(self.__dict__.get("_ready"), "n_rows", None) is not None:
             raise AttributeError(
