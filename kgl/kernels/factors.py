@@ -204,33 +204,32 @@ class _Embedding:
 
 def _pivoted(access: KernelAccess, goal: float, max_rank: int) -> tuple[Array, np.ndarray, float]:
     """Return a factor, its pivots, and the trace that is left out."""
+    from scipy.linalg import solve_triangular  # slow to load, so only where needed
+
     left, size = access.diagonal.astype(float), len(access.diagonal)
     scale = float(left.max())
     rng, pivots, rank = np.random.default_rng(0), np.empty(0, dtype=np.intp), 0
     most = min(max_rank, size)
-    Phi = np.empty((size, min(most, 4 * BLOCK)))
+    rows = np.empty((most, size))  # pages that are never written take no memory
     while (rest := float(left.sum())) > goal:
         if rank >= most:
             share = rest / float(access.diagonal.sum())
             raise NotLowRankError(_refusal(share, 2.0 * goal, access, max_rank), share)
         count = min(BLOCK, most - rank, int(np.count_nonzero(left > 0.0)))
         drawn = rng.choice(size, count, replace=False, p=left / rest)
-        columns = access.columns(drawn) - Phi[:, :rank] @ Phi[drawn, :rank].T
-        order, root = _small_cholesky(columns[drawn], rest / size)
-        new = np.linalg.solve(root, columns[:, order].T).T
+        columns, own = access.columns(drawn), rows[:rank, drawn]
+        order, root = _small_cholesky(columns[drawn] - own.T @ own, rest / size)
+        # only the columns that are taken are worth the products with all earlier ones
+        new = columns.T[order] - own[:, order].T @ rows[:rank]
         width = rank + len(order)
-        if width > Phi.shape[1]:
-            grown = np.empty((size, min(most, max(width, 2 * Phi.shape[1]))))
-            grown[:, :rank] = Phi[:, :rank]
-            Phi = grown
-        Phi[:, rank:width] = new
-        left -= np.einsum("ij,ij->i", new, new)
+        rows[rank:width] = solve_triangular(root, new, lower=True, check_finite=False)
+        left -= np.einsum("kn,kn->n", rows[rank:width], rows[rank:width])
         _require_psd(left, scale)
         np.maximum(left, 0.0, out=left)
         pivots = np.concatenate([pivots, drawn[order]])
         left[pivots] = 0.0
         rank = width
-    return Phi[:, :rank], pivots, float(left.sum())
+    return rows[:rank].T, pivots, float(left.sum())
 
 
 def _require_psd(left: Array, scale: float) -> None:

@@ -70,7 +70,7 @@ def compress(
         A kernel that needs more is refused.
     log : {"auto", True, False}
         As for estimators. A second pass over the data is needed where logarithms are taken of more
-        rows than a sample of 32 MB holds. Sums made elsewhere are never of logarithms.
+        rows than a sample of 8 MB holds. Sums made elsewhere are never of logarithms.
     names : sequence, optional
         Names of the nodes; those of the columns if not given.
     n_folds : int

@@ -12,8 +12,8 @@ from kgl.rows.sums import RowSums
 
 __all__ = ["Tally", "Watch"]
 
-#: Doubles of the sample that decides on logarithms (32 MB), and its rows at least.
-SAMPLE_FLOATS, SAMPLE_ROWS = 4_000_000, 2_000
+#: Doubles of the sample that decides on logarithms (8 MB), and its rows at least.
+SAMPLE_FLOATS, SAMPLE_ROWS = 1_000_000, 2_000
 
 
 @dataclass

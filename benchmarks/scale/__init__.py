@@ -1,0 +1,1 @@
+"""What fits of many nodes and many rows take: time, memory and certificates."""
