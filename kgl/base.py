@@ -240,6 +240,7 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
         self._check_options()
         signed = check_flag("signed", self.signed)
         table = self._read(Y, z)
+        self._check_rows(table, K_z)
         values, mask, names, given_names = table.values, table.mask, table.names, table.labels
         n, m = values.shape
         if self.solver == "sparse":

@@ -144,6 +144,11 @@ class CompressedRows:
             raise ValueError(
                 "log=True needs sums of logarithms: use kgl.compress(data, log=True) on the rows"
             )
+        if len(self.names) < 2:
+            raise ValueError(
+                f"the rows have {len(self.names)} feature(s) while a minimum of 2 is required; "
+                "features are the nodes of the graph"
+            )
         totals = self._totals(logs=log is not False and self.logs is not None)
         preparation, gram = self._prepared(totals, center, scale)
         sums = totals.rows

@@ -47,6 +47,14 @@ class RowLearning(TableInput):
             self.__dict__["feature_names_in_"] = names
         return table
 
+    def _check_rows(self, table: InputTable, K_z: Any) -> None:
+        """Refuse a kernel over rows that are no longer there."""
+        if table.n_rows is not None and K_z is not None:
+            raise ValueError(
+                "K_z is a kernel over the rows, which are compressed; give it to "
+                "kgl.compress(data, K_z=...), or covariates or a factor of it"
+            )
+
     def _takes_sparse(self, Y: Any) -> bool:
         learner: Any = super()
         if not isinstance(Y, CompressedRows):
@@ -59,6 +67,26 @@ class RowLearning(TableInput):
         if not isinstance(Y, CompressedRows):
             return bool(learner._may_fall_back(Y))
         return bool(learner._may_fall_back(np.broadcast_to(0.0, (1, len(Y.names)))))
+
+    def _values_at(self, z: Any, x: Any, K_z: Any, K_x: Any) -> Any:
+        learner: Any = super()
+        if self._ready.n_rows is not None and K_z is None:
+            raise ValueError(
+                "the model was fitted to sums over rows, so values of single rows are not known; "
+                "for new rows pass K_z=small.cross(z), with small the result of kgl.compress and "
+                "the kernel over the rows given there; for the rows of the fit see "
+                "small.signals(model, data)"
+            )
+        return learner._values_at(z, x, K_z, K_x)
+
+    def _std(self, *given: Any) -> Array:
+        learner: Any = super()
+        if self._ready.n_rows is not None:
+            raise ValueError(
+                "the model was fitted to sums over rows, which have no standard deviations; fit a "
+                "piece of the table with return_std"
+            )
+        return np.asarray(learner._std(*given))
 
     def __getattr__(self, name: str) -> Any:
         if name == "signals_" and getattr(self.__dict__.get("_ready"), "n_rows", None) is not None:
@@ -159,7 +187,7 @@ class PartialFit:
             i, j = bad[0]
             raise ValueError(
                 f"row {i} of this call (row {done + i} of all), column "
-                f"{j if names is None else names[j]!r}, is {values[i, j]}: partial_fit needs "
+                f"{int(j) if names is None else names[j]!r}, is {values[i, j]}: partial_fit needs "
                 "complete rows. None of this call's rows was added; drop the row, or use fit on "
                 "all rows"
             )

@@ -158,7 +158,7 @@ class Source:
         if not len(bad):
             return  # the sum alone is beyond double precision
         i, j = bad[0]
-        name = j if self.names is None else self.names[j]
+        name = int(j) if self.names is None else self.names[j]
         raise ValueError(
             f"{where}, row {i} (row {self.done + i} of all), column {name!r}, is {values[i, j]}: "
             "only complete rows "

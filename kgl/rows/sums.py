@@ -180,7 +180,7 @@ class RowSums:
         if len(lost) and self.n_rows > 1:
             j = lost[0]
             raise ValueError(
-                f"column {j if self.names is None else self.names[j]!r}: its mean is so far from "
+                f"column {int(j) if self.names is None else self.names[j]!r}: its mean is so far from "
                 f"the origin that {called} has lost the digits of its deviations (or it is "
                 "constant, which no sum can tell); sum rows less an origin near the means, as "
                 "kgl.RowSums.of does, and pass origin="
