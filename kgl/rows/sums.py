@@ -178,9 +178,9 @@ class RowSums:
         left = np.diag(self.products) - self.sums**2 / self.n_rows
         lost = np.flatnonzero(left < LEFT * np.diag(self.products))
         if len(lost) and self.n_rows > 1:
-            j = lost[0]
+            j = int(lost[0])
             raise ValueError(
-                f"column {int(j) if self.names is None else self.names[j]!r}: its mean is so far from "
+                f"column {j if self.names is None else self.names[j]!r}: its mean is so far from "
                 f"the origin that {called} has lost the digits of its deviations (or it is "
                 "constant, which no sum can tell); sum rows less an origin near the means, as "
                 "kgl.RowSums.of does, and pass origin="

@@ -90,7 +90,7 @@ def test_new_rows(model):
     again = model(lam=0.01, psi=1e-3).fit(own, **nodes(model))
     (signals,) = own.signals(again, TABLE)
     assert np.allclose(again.predict(K_z=own.cross(FACTOR[:5])), signals[:5], atol=1e-6)
-    with pytest.raises(ValueError, match="pass K_z=small.cross"):
+    with pytest.raises(ValueError, match=r"pass K_z=small.cross"):
         fitted.predict(z=new)
 
 
@@ -129,7 +129,7 @@ def test_models_and_arguments_that_do_not_go_with_it():
     for model in (kgl.GL, kgl.GL2Step, kgl.KGLN):
         with pytest.raises(ValueError, match="has no kernel over the observations"):
             model().fit(small)
-    with pytest.raises(ValueError, match="rows, which are compressed|z belongs to"):
+    with pytest.raises(ValueError, match=r"rows, which are compressed|z belongs to"):
         kgl.KGL().fit(small, z=TIMES)
     with pytest.raises(ValueError, match="K_z is a kernel over the rows"):
         kgl.KGL().fit(small, K_z=K_Z)
