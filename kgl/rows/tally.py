@@ -9,11 +9,14 @@ import numpy as np
 
 from kgl._types import Array
 from kgl.rows.sums import RowSums
+from kgl.solvers.lowrank.memory import Estimate, check_memory
 
 __all__ = ["Tally", "Watch"]
 
 #: Doubles of the sample that decides on logarithms (8 MB), and its rows at least.
 SAMPLE_FLOATS, SAMPLE_ROWS = 1_000_000, 2_000
+#: Arrays of nodes by nodes beside those of the folds, while sums are added up and roots are taken.
+COPIES = 5
 
 
 @dataclass
@@ -58,6 +61,9 @@ class Tally:
 
     def _begin(self, block: Array) -> None:
         m = block.shape[1]
+        need = 8 * (self.n_folds + COPIES) * m * m
+        what = f"{self.n_folds + COPIES} arrays of {m} x {m} nodes ({self.n_folds} folds)"
+        check_memory(Estimate(need, what, "use n_folds=1, or fewer nodes"), "compressing rows")
         self.origin = block.mean(axis=0)
         self.count = np.zeros(self.n_folds, dtype=int)
         self.sums = np.zeros((self.n_folds, m))
