@@ -26,8 +26,8 @@ from kgl._validation import (
 from kgl.export import GraphExport
 from kgl.inputs import DEFAULT_KERNEL, TableInput
 from kgl.kernels import NeedsDenseError, kernel_eigen
-from kgl.large import DEFAULT_DEGREE, ESTIMATOR_SOLVERS, LARGE_FROM, LargeFits, densify, pattern
 from kgl.laplacian import laplacian_from_adjacency
+from kgl.large import DEFAULT_DEGREE, ESTIMATOR_SOLVERS, LARGE_FROM, LargeFits, densify, pattern
 from kgl.prediction import Prediction, Prepared
 from kgl.problem import PARTS, ModelSpec
 from kgl.solvers.alternating import Options, fit_signals, solve_points
@@ -115,20 +115,22 @@ class GraphLearner(LargeFits, TableInput, GraphExport, Prediction, BaseEstimator
         """
         side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
         check_option("solver", self.solver, ESTIMATOR_SOLVERS)
+        large = None
         if self._takes_sparse(Y):
             try:
-                self._fit_sparse(Y, side)
+                large = self._prepare_large(Y, **side)
             except NeedsDenseError:
                 if not self._may_fall_back(Y):
                     raise
-            else:
-                self._warn()
-                return self
-        return self._fit_dense(Y, side)
+        if large is None:
+            self._fit_dense(self._prepare(Y, **side), Y, side)
+        else:
+            self._fit_sparse(large, Y, side)
+        self._warn()
+        return self
 
-    def _fit_dense(self, Y: Any, side: dict[str, Any]) -> Self:
+    def _fit_dense(self, ready: Prepared, Y: Any, side: dict[str, Any]) -> None:
         """Fit with arrays of nodes by nodes."""
-        ready = self._prepare(Y, **side)
         lam, rho = self._weights()
         point = (np.array([lam]), np.array([rho]))
         options = replace(ready.options, signals=True, history=True)
@@ -139,7 +141,7 @@ class GraphLearner(LargeFits, TableInput, GraphExport, Prediction, BaseEstimator
             aimed = replace(options, target_edges=target)
             patience = short_patience(m)
             batch, gap = fit_edges(ready.data, ready.spec, *point, aimed, patience=patience)
-            warn_if_missed(gap, target, options, m)
+            warn_if_missed(gap, target, options, m, stacklevel=4)
         else:
             psi = np.array([check_hyperparameter("psi", self.psi)])
             batch = solve_points(ready.data, ready.spec, *point, psi, options)
@@ -169,8 +171,6 @@ class GraphLearner(LargeFits, TableInput, GraphExport, Prediction, BaseEstimator
         self._sparse = False
         self.pairs_examined_ = len(ready.names) * (len(ready.names) - 1) // 2
         self.pairs_violated_ = 0
-        self._warn()
-        return self
 
     def _values(self, ready: Prepared, Y: Any, **side: Any) -> Prepared:
         """Return what signals are fitted to: the values, also where the graph is of logarithms."""

@@ -16,7 +16,6 @@ from kgl.kernels.covariates import SCALES, Covariates, NumericReader, Scale
 from kgl.kernels.factors import KernelAccess
 from kgl.kernels.matrices import check_cross, check_kernel, symmetric_matrix
 
-
 #: Rows from which typical distances are those of so many rows, drawn with a fixed seed: all pairs
 #: would take memory of the size of the data squared.
 SUBSET = 2000

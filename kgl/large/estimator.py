@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -31,6 +31,7 @@ from kgl.solvers.lowrank import (
     estimate_sparse,
     fit_large,
     refit_signals,
+    refuse_stiff,
     solve_large,
 )
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["LargeFits", "PreparedLarge"]
 
 #: Relative tolerance of iterative signal steps; the last one is solved to rounding.
-INNER_TOL = 1e-9
+INNER_TOL = 1e-11
 
 
 @dataclass
@@ -88,9 +89,7 @@ class LargeFits:
         def _target_edges(self, m: int) -> int: ...
         def _weights(self) -> tuple[float, float]: ...
         def _read(self, Y: Any, z: Any) -> InputTable: ...
-        def _fill(
-            self, values: Array, mask: np.ndarray
-        ) -> tuple[Array, np.ndarray | None]: ...
+        def _fill(self, values: Array, mask: np.ndarray) -> tuple[Array, np.ndarray | None]: ...
         def _initial(self, m: int) -> Any: ...
 
     def _takes_sparse(self, Y: Any) -> bool:
@@ -105,9 +104,8 @@ class LargeFits:
         m = n_columns(Y)
         return self.solver == "auto" and m is not None and m <= DENSE_UP_TO
 
-    def _fit_sparse(self, Y: Any, side: dict[str, Any]) -> Self:
-        """Fit the sparse way."""
-        ready = self._prepare_large(Y, **side)
+    def _fit_sparse(self, ready: PreparedLarge, Y: Any, side: dict[str, Any]) -> None:
+        """Fit with sparse graphs and factors."""
         lam, rho = self._weights()
         m = len(ready.names)
         given = (ready.data, ready.spec, lam, rho)
@@ -131,7 +129,6 @@ class LargeFits:
             fit.signals = refit_signals(shown.data, ready.spec, *self._point, fit.graph)
         give_results(self, ready, shown, fit)
         self._index = list(Y.index) if hasattr(Y, "loc") else None
-        return self
 
     def _check_sparse_memory(self, ready: PreparedLarge, edges: int) -> None:
         n, m = ready.data.Y.shape
@@ -184,10 +181,13 @@ class LargeFits:
             _aligned(self.edge_penalty, labels, "edge_penalty", m),
             every_node=self.regularizer == "log-degree",
         )
+        data = LargeData(values, mask, nodes, rows)
+        spec = replace(self._spec, signed=check_flag("signed", self.signed))
+        scale = 1.0 / n if check_flag("average", self.average) else 1.0
         options = LargeOptions(
             regularizer=self.regularizer,
             barrier=check_hyperparameter("barrier", self.barrier),
-            smoothness_scale=1.0 / n if check_flag("average", self.average) else 1.0,
+            smoothness_scale=scale,
             rules=rules,
             certify=certify,
             tol=check_hyperparameter("tol", self.tol),
@@ -195,10 +195,10 @@ class LargeFits:
             inner_tol=INNER_TOL,
             init=self._initial_sparse(m),
         )
+        refuse_stiff(data, spec, *self._weights(), scale)
         informed = {"x": kernel_x is not None, "z": kernel_z is not None or K_z is not None}
-        spec = replace(self._spec, signed=check_flag("signed", self.signed))
         return PreparedLarge(
-            LargeData(values, mask, nodes, rows), spec, options, names, kernel_x, kernel_z,
+            data, spec, options, names, kernel_x, kernel_z,
             informed, table.preparation, labels is not None, observed,
         )  # fmt: skip
 
@@ -238,6 +238,9 @@ class LargeFits:
             return super()._node_eigen()  # type: ignore[misc,no-any-return]
         return factor_eigen(self._ready.data.K_x.factor)
 
+    def _node_white(self) -> float:
+        return float(self._ready.data.K_x.white) if self._sparse else 0.0
+
     def _std(self, *given: Any) -> Array:
         if self._sparse:
             raise ValueError(
@@ -274,4 +277,3 @@ def _warn_missed(edges: int, target: int, possible: int) -> None:
         ConvergenceWarning,
         stacklevel=5,
     )
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, diags_array
 from kgl._types import Array
 from kgl.kernels import KernelEigen
 
-__all__ = ["CompleteGraph", "LargeData", "Laplacian", "NodeKernel", "SparseLaplacian"]
+__all__ = ["CompleteGraph", "Laplacian", "LargeData", "NodeKernel", "SparseLaplacian"]
 
 #: Rows of a block of the signs of all pairs.
 BLOCK = 1024
@@ -188,7 +188,7 @@ class CompleteGraph:
             return (square - np.outer(total, total)) / (m - 1)
         return (square - self._signs_between(B)) / (m - 1)
 
-    def _single(self) -> tuple[Array, Array]:
+    def _single(self) -> tuple[Any, Any]:
         assert self.Y is not None
         size = np.sqrt(np.einsum("ij,ij->j", self.Y, self.Y))
         scaled = (self.Y / np.where(size > 0.0, size, 1.0)).astype(np.float32)
@@ -225,6 +225,6 @@ class CompleteGraph:
         return np.asarray(total * np.outer(scale, scale))
 
 
-def _signs(products: Array) -> Array:
+def _signs(products: Any) -> Any:
     """Replace products by their signs, 1 for zero."""
     return np.copysign(np.float32(1.0), products + np.float32(0.0), out=products)

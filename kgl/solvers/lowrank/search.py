@@ -6,9 +6,9 @@ import math
 
 from kgl.problem import ModelSpec
 from kgl.solvers.density import LOWEST, MAX_FITS, NARROW
-from kgl.solvers.density_step import edge_tolerance
 from kgl.solvers.lowrank.alternating import LargeFit, LargeOptions, solve_large
 from kgl.solvers.lowrank.data import LargeData
+from kgl.solvers.sparse.density import sparse_edge_tolerance
 
 __all__ = ["fit_large"]
 
@@ -52,7 +52,7 @@ def fit_large(
         return fit, abs(fit.graph.n_edges - target)
     m = data.Y.shape[1]
     search = solve_large(data, spec, lam, rho, 0.0, options, target=target, signals=False)
-    enough, floor = edge_tolerance(m), math.log(search.psi * LOWEST)
+    enough, floor = sparse_edge_tolerance(m, target), math.log(search.psi * LOWEST)
     here = math.log(search.psi)
     low, high = (-math.inf, 0), (math.inf, 0)
     best: tuple[int, LargeFit] | None = None

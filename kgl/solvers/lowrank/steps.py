@@ -24,7 +24,7 @@ import numpy as np
 from kgl._types import Array
 from kgl.problem import ModelSpec
 from kgl.solvers.cg import conjugate_gradients
-from kgl.solvers.lowrank.data import CompleteGraph, LargeData, Laplacian
+from kgl.solvers.lowrank.data import CompleteGraph, Laplacian, LargeData
 
 __all__ = [
     "FactorStep",
@@ -118,7 +118,7 @@ class _FactorBase(LargeStep):
     def _result(self, T: Array, lam: float, fit: float, signals: bool) -> LargeSignals:
         """Return signals from coefficients T (r, r_z) of the nodes in B."""
         ridge = lam * float(np.sum(T**2))
-        root = T if T.shape[1] <= T.shape[0] else np.linalg.qr(T.T, mode="r").T
+        root = T if T.shape[1] <= T.shape[0] else np.asarray(np.linalg.qr(T.T, mode="r")).T
         out = LargeSignals(np.ascontiguousarray(self._B @ root), fit, ridge)
         if signals:
             out.nodes, out.coefficients = self._B @ T, T
@@ -135,7 +135,7 @@ class FactorStep(_FactorBase):
         self._root = self._seen
         if data.K_z.is_identity and self._seen.shape[0] > self._seen.shape[1]:
             # independent rows count by their Gram matrix alone
-            self._root = np.linalg.qr(self._seen, mode="r")
+            self._root = np.asarray(np.linalg.qr(self._seen, mode="r"))
 
     def solve(
         self,
@@ -178,10 +178,11 @@ class MaskedFactorStep(_FactorBase):
     ) -> LargeSignals:
         """See the base class."""
         data = self.data
-        assert data.mask is not None
+        mask = data.mask
+        assert mask is not None
         mu, X = self._pencil(L, lam, rho)
         N, root = self._B @ X, data.root_z
-        share = float(data.mask.mean())
+        share = float(mask.mean())
         diagonal = 1.0 + share * root**2 * mu
         rhs = root * (data.coefficients @ N)
         # at the solution x is this function of the residuals, whatever basis it was found in
@@ -189,7 +190,7 @@ class MaskedFactorStep(_FactorBase):
 
         def fitted(x: Array) -> Array:
             values = data.lift(root * x) @ N.T
-            values *= data.mask
+            values *= mask
             return np.asarray(values)
 
         def operator(_: Array) -> object:
@@ -224,7 +225,7 @@ class NodeStep(LargeStep):
         n, m = self._seen.shape
         if data.K_z.is_identity and data.mask is None and n > m:
             # independent rows count by their Gram matrix alone
-            self._root = np.linalg.qr(self._seen, mode="r")
+            self._root = np.asarray(np.linalg.qr(self._seen, mode="r"))
         self._outside = max(float(np.sum(data.Y**2) - np.sum(self._seen**2)), 0.0)
 
     def _precision(self, x: Array, lam: float) -> Array:
@@ -259,7 +260,7 @@ class NodeStep(LargeStep):
     ) -> LargeSignals:
         """See the base class."""
         data = self.data
-        complete = data.mask is None
+        mask = data.mask
         seen = self._seen if signals else self._root
         identity = data.K_z.is_identity
         z = np.ones((len(seen), 1)) if identity else data.root_z**2
@@ -275,14 +276,14 @@ class NodeStep(LargeStep):
         def together(_: Array) -> object:
             def product(x: Array) -> Array:
                 values = data.lift(root * x[0])
-                values *= data.mask
+                values *= mask
                 return (root * data.lower(values) + prior(x[0], strength))[None]
 
             return product
 
         rhs, diagonal = root * seen, self._diagonal(L, z, lam, rho)
         start = warm if warm is not None and warm.shape == rhs.shape else None
-        if complete:
+        if mask is None:
             x, count = conjugate_gradients(
                 alone, (z, strength), diagonal, rhs, start, self.tol  # type: ignore[arg-type]
             )  # fmt: skip
@@ -294,7 +295,7 @@ class NodeStep(LargeStep):
                 None if start is None else start[None], self.tol,
             )  # fmt: skip
             x = x[0]
-            residual = float(np.sum((data.Y - data.mask * data.lift(root * x)) ** 2))
+            residual = float(np.sum((data.Y - mask * data.lift(root * x)) ** 2))
         ridge = float(np.sum(x * self._precision(x, lam)))
         features = x.T if self.spec.whitened else (root * x).T
         out = LargeSignals(np.ascontiguousarray(features), residual, ridge, warm=x, n_inner=count)
