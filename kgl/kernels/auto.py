@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from kgl._types import Array
 from kgl.kernels.base import FittedKernel, Kernel, number
 from kgl.kernels.covariates import Covariates, Schema, Table, read_table
+from kgl.kernels.factors import KernelAccess, is_low_rank
 from kgl.kernels.names import KERNELS
+from kgl.kernels.numeric import SUBSET, some_rows
 
 __all__ = ["Auto", "FittedAuto"]
 
@@ -45,6 +47,10 @@ Part = Callable[["_Points", "_Points"], Array]
 class _Points:
     numbers: Array
     codes: NDArray[np.intp]
+
+    def take(self, rows: np.ndarray) -> _Points:
+        """Return some of the points."""
+        return _Points(self.numbers[rows], self.codes[rows])
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,20 @@ class Auto(Kernel):
         total[np.diag_indices(len(total))] += weights[-1]
         shares = dict(zip([*parts, "white"], weights.tolist(), strict=True))
         return FittedAuto(self, total, shares, reader, list(parts.values()), weights[:-1] / sizes)
+
+
+    def access(
+        self, X: Covariates, targets: Array | None = None, mask: np.ndarray | None = None
+    ) -> KernelAccess:
+        """Choose the weights as :meth:`fit_to` does, from the same rows of the data.
+
+        Above :data:`kgl.kernels.numeric.SUBSET` rows the largest distance is that of a subset of
+        so many, and widths whose kernel is not low rank are not offered: what they would take,
+        shorter distances than the nodes resolve, is left to the white part. ``notes`` lists them.
+        """
+        reader = _Reader.fit(X)
+        parts = _parts(reader, self.periods)
+        return _access(reader, parts, targets, mask, [])
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,14 +249,97 @@ def _category(k: int, A: _Points, B: _Points) -> Array:
 
 def _widths(points: _Points) -> list[float]:
     """Return widths from the typical distance of nearest points to the largest distance."""
-    distances = np.sqrt(_squared(points, points))
+    some = some_rows(len(points.numbers))
+    distances = np.sqrt(_squared(points.take(some), points.take(some)))
     distances[distances == 0.0] = np.inf  # itself, and points at the same place
     nearest = distances.min(axis=1)
+    if len(some) < len(points.numbers):
+        nearest = _nearest(points)
     first = float(np.median(nearest[np.isfinite(nearest)]))
     last = float(distances[np.isfinite(distances)].max())
     count = 1 + int(np.log(max(last / first, 1.0)) / np.log(FACTOR))
     factor = FACTOR if count <= MOST else (last / first) ** (1.0 / (MOST - 1))
     return [first * factor**k for k in range(min(count, MOST))]
+
+
+def _nearest(points: _Points) -> Array:
+    """Return the distance of each point to the nearest other place."""
+    from scipy.spatial import cKDTree
+
+    places, which = np.unique(points.numbers, axis=0, return_inverse=True)
+    distances, _ = cKDTree(places).query(places, k=2)
+    return np.asarray(distances[which.reshape(-1), 1])
+
+
+def _access(
+    reader: _Reader,
+    parts: dict[str, Part],
+    targets: Array | None,
+    mask: np.ndarray | None,
+    dropped: list[str],
+) -> KernelAccess:
+    """Return the weighted sum of some parts by its columns."""
+    points = reader.points
+    if len(points.numbers) > SUBSET and not dropped:
+        for name in [name for name in parts if name.startswith("width")]:
+            if is_low_rank(_one_part(parts[name], points)):
+                break
+            dropped = [*dropped, name]
+        parts = {name: part for name, part in parts.items() if name not in dropped}
+    diagonals = np.stack([_one_part(part, points).diagonal for part in parts.values()])
+    sizes = diagonals.mean(axis=1)
+    if targets is None:
+        weights = np.full(len(parts) + 1, 1.0 / (len(parts) + 1))
+    else:
+        rows, columns = _sample(targets.shape, mask)
+        some = points.take(rows)
+        matrices = np.stack([part(some, some) for part in parts.values()]) / sizes[:, None, None]
+        weights = _weights_of_sample(matrices, np.asarray(targets, dtype=float), mask, rows, columns)
+    kernel = _Sum(reader, list(parts.values()), weights[:-1] / sizes)
+    shares = dict(zip([*parts, "white"], weights.tolist(), strict=True))
+    widths = [name for name in parts if name.startswith("width")]
+
+    def shorten() -> KernelAccess:
+        fewer = {name: part for name, part in parts.items() if name != widths[0]}
+        return _access(reader, fewer, targets, mask, [*dropped, widths[0]])
+
+    large = len(points.numbers) > SUBSET
+    return KernelAccess(
+        (weights[:-1] / sizes) @ diagonals,
+        kernel.columns,
+        kernel,
+        float(weights[-1]),
+        notes={"weights": shares, "left out": dropped},
+        shorten=shorten if large and widths else None,
+    )
+
+
+def _one_part(part: Part, points: _Points) -> KernelAccess:
+    """Return one part by its columns."""
+    rows = np.arange(len(points.numbers))
+    blocks = [points.take(rows[k : k + 256]) for k in range(0, len(rows), 256)]
+    diagonal = np.concatenate([np.diag(part(block, block)) for block in blocks])
+    return KernelAccess(diagonal, lambda index: part(points, points.take(index)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """Weighted sum of parts. A class and no closure, so that it pickles."""
+
+    reader: _Reader
+    parts: list[Part]
+    weights: Array
+
+    def columns(self, index: np.ndarray) -> Array:
+        return self._between(self.reader.points, self.reader.points.take(index))
+
+    def __call__(self, X_new: Covariates, index: np.ndarray) -> Array:
+        return self._between(self.reader.read(X_new), self.reader.points.take(index))
+
+    def _between(self, A: _Points, B: _Points) -> Array:
+        return np.asarray(
+            sum(w * part(A, B) for w, part in zip(self.weights, self.parts, strict=True))
+        )
 
 
 def _periods(reader: _Reader, given: tuple[float, ...]) -> dict[str, float]:
@@ -265,7 +368,17 @@ def _evidence_weights(matrices: Array, targets: Array, mask: np.ndarray | None) 
     with sums over columns.
     """
     rows, columns = _sample(targets.shape, mask)
-    matrices = matrices[:, rows[:, None], rows]
+    return _weights_of_sample(matrices[:, rows[:, None], rows], targets, mask, rows, columns)
+
+
+def _weights_of_sample(
+    matrices: Array,
+    targets: Array,
+    mask: np.ndarray | None,
+    rows: np.ndarray,
+    columns: np.ndarray,
+) -> Array:
+    """Return the weights from some rows and columns; ``matrices`` are those of the rows."""
     y = targets[np.ix_(rows, columns)].T
     n_parts, n = matrices.shape[:2]
     parts = np.concatenate([matrices, np.eye(n)[None]])

@@ -37,6 +37,7 @@ class NewColumns:
     values: Array
 
     def __call__(self, X_new: Covariates, index: np.ndarray) -> Array:
+        """Return the kernel (n_new, k)."""
         return self.evaluate(self.reader.read(X_new), self.values[index])
 
 
