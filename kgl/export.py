@@ -106,9 +106,9 @@ class GraphExport:
                 values = [getattr(v, "item", lambda v=v: v)() for v in table[name]]
                 pairs = zip(self.node_names_, values, strict=True)
                 nx.set_node_attributes(graph, dict(pairs), str(name))
-        rows, cols, values = upper_edges(weights)
+        rows, cols, heights = upper_edges(weights)
         signs = self._signs_at(rows, cols)
-        for i, j, weight, own in zip(rows, cols, values, signs, strict=True):
+        for i, j, weight, own in zip(rows, cols, heights, signs, strict=True):
             sign = {"sign": int(own)} if self.signed else {}
             others = {name: float(matrix[i, j]) for name, matrix in more.items()}
             ends = self.node_names_[i], self.node_names_[j]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kgl._graph_input import as_edge_rows, as_edges, as_numbers, true_edges, without_small
+from kgl._sparse_graphs import is_sparse, refuse_scores, sparse_pairs
 from kgl._types import Array
 from kgl.laplacian import adjacency_from_edges, n_nodes_from_edges
 
@@ -72,12 +73,31 @@ def aps(W_true: ArrayLike, W_est: ArrayLike, *, threshold: float | None = THRESH
     """
     from sklearn.metrics import average_precision_score
 
+    if is_sparse(W_true, W_est):
+        return _sparse_aps(W_true, W_est, threshold)
     truth = true_edges(W_true)
     estimate = without_small(as_edges(W_est, "W_est", truth.size)[None], threshold, "W_est")[0]
     # scikit-learn rejects -inf; ranks keep the order and the ties exactly
     ranks = np.unique(estimate, return_inverse=True)[1]
     # its sum of recall steps can end one rounding above 1
     return min(1.0, float(average_precision_score(truth, ranks)))
+
+
+def _sparse_aps(W_true: Any, W_est: Any, threshold: float | None) -> float:
+    """Average precision of sparse graphs: all pairs that neither holds are the last step."""
+    refuse_scores(threshold)
+    pairs = sparse_pairs(W_true, W_est, ("W_true", "W_est"))
+    truth = pairs.true != 0
+    total = int(truth.sum())
+    if not total:
+        raise ValueError("W_true has no edge, so no score of its edges is defined; pass a graph")
+    values = without_small(pairs.estimate[None], threshold, "W_est")[0]
+    on = values > 0
+    found = 0.0
+    if truth[on].any():
+        found = float(_average_precision(truth[on], values[on][None])[0]) * truth[on].sum() / total
+    # the tie at zero ends at the share of edges among all pairs
+    return min(1.0, float(found + (truth & ~on).sum() / total * total / pairs.n_pairs))
 
 
 def aps_many(W_true: ArrayLike, scores: ArrayLike, *, threshold: float | None = THRESHOLD) -> Array:
@@ -155,6 +175,9 @@ def sse_graph(W_true: ArrayLike, W_est: ArrayLike, *, normalize: bool = False) -
     >>> sse_graph([3, 4, 0], [6, 8, 0], normalize=True)
     0.0
     """
+    if is_sparse(W_true, W_est):
+        pairs = sparse_pairs(W_true, W_est, ("W_true", "W_est"))
+        return float(_sse_rows(pairs.true, pairs.estimate[None], normalize, "W_est")[0])
     truth = as_edges(W_true, "W_true")
     rows = as_edges(W_est, "W_est", truth.size)[None]
     return float(_sse_rows(truth, rows, normalize, "W_est")[0])
@@ -181,6 +204,10 @@ def density(W: ArrayLike, *, threshold: float = THRESHOLD) -> float:
     >>> round(density([1.0, 0.5, 1e-9, 0, 0, 0]), 6)
     0.333333
     """
+    if is_sparse(W):
+        pairs = sparse_pairs(W, W, ("W", "W"))
+        kept = without_small(pairs.estimate[None], threshold, "W") > 0 if len(pairs.true) else 0
+        return float(np.count_nonzero(kept) / pairs.n_pairs)
     return float((without_small(as_edges(W, "W")[None], threshold, "W") > 0).mean())
 
 
@@ -211,13 +238,21 @@ def f_score(
     >>> round(f_score([1, 1, 0], [0.5, 0, 0.4], density=1 / 3), 6)  # 2 * 1 / (1 + 2)
     0.666667
     """
-    truth = true_edges(W_true)
-    estimate = as_edges(W_est, "W_est", truth.size)
+    if is_sparse(W_true, W_est):
+        refuse_scores(threshold)
+        pairs = sparse_pairs(W_true, W_est, ("W_true", "W_est"))
+        truth, estimate, size = pairs.true != 0, pairs.estimate, pairs.n_pairs
+        if not truth.any():
+            raise ValueError("W_true has no edge, so no score of its edges is defined")
+    else:
+        truth = true_edges(W_true)
+        estimate = as_edges(W_est, "W_est", truth.size)
+        size = truth.size
     n_true = int(truth.sum())
     if density is None:
         kept = n_true
     elif 0 < density <= 1:
-        kept = round(density * truth.size)
+        kept = round(density * size)
     else:
         raise ValueError(f"density={density!r}; pass the fraction of pairs to keep, in (0, 1]")
     estimate = without_small(estimate[None], threshold, "W_est")[0]
@@ -309,6 +344,8 @@ def spectral_clusters(W: ArrayLike, k: int, seed: int = 0) -> NDArray[np.intp]:
     >>> bool(labels[0] == labels[2] != labels[3] == labels[5])
     True
     """
+    if is_sparse(W):
+        return _sparse_clusters(W, k, seed)
     edges = as_edges(W, "W")
     without_small(edges[None], THRESHOLD, "W")  # refuses a Laplacian, not the noise of a solver
     edges = np.maximum(edges, 0.0)
@@ -329,6 +366,29 @@ def spectral_clusters(W: ArrayLike, k: int, seed: int = 0) -> NDArray[np.intp]:
 
     model = SpectralClustering(n_clusters=k, affinity="precomputed", random_state=seed)
     return np.asarray(model.fit_predict(affinity), dtype=np.intp)
+
+
+def _sparse_clusters(W: Any, k: int, seed: int) -> NDArray[np.intp]:
+    """Cluster a sparse graph, which must be connected."""
+    from scipy.sparse.csgraph import connected_components
+    from sklearn.cluster import SpectralClustering
+
+    m = W.shape[0]
+    if not 1 <= k <= m:
+        raise ValueError(f"k={k!r} clusters of {m} nodes; pass k between 1 and {m}")
+    if k == 1 or not W.nnz:
+        return np.zeros(m, dtype=np.intp)
+    sparse_pairs(W, W, ("W", "W"))  # refuses what is no graph
+    parts, labels = connected_components(W, directed=False)
+    if parts > 1:
+        largest = int(np.bincount(labels).argmax())
+        raise ValueError(
+            f"the sparse graph has {parts} components, whose clusters rounding would decide; "
+            f"cluster the largest, the {int((labels == largest).sum())} nodes of "
+            "scipy.sparse.csgraph.connected_components, or pass W.toarray()"
+        )
+    model = SpectralClustering(n_clusters=k, affinity="precomputed", random_state=seed)
+    return np.asarray(model.fit_predict(W.tocsr().astype(float)), dtype=np.intp)
 
 
 def nmi(
@@ -356,6 +416,9 @@ def nmi(
     1.0
     """
     truth: NDArray[Any] = np.asarray(labels_true)
+    if is_sparse(labels_or_W):
+        k = len(np.unique(truth)) if n_clusters is None else n_clusters
+        labels_or_W, n_clusters = _sparse_clusters(labels_or_W, k, seed), None
     other: NDArray[Any] = np.asarray(labels_or_W)
     if truth.ndim != 1:
         raise ValueError(f"labels_true has shape {truth.shape}; pass one label per node")

@@ -108,7 +108,6 @@ class Auto(Kernel):
         shares = dict(zip([*parts, "white"], weights.tolist(), strict=True))
         return FittedAuto(self, total, shares, reader, list(parts.values()), weights[:-1] / sizes)
 
-
     def access(
         self, X: Covariates, targets: Array | None = None, mask: np.ndarray | None = None
     ) -> KernelAccess:
@@ -294,7 +293,9 @@ def _access(
         rows, columns = _sample(targets.shape, mask)
         some = points.take(rows)
         matrices = np.stack([part(some, some) for part in parts.values()]) / sizes[:, None, None]
-        weights = _weights_of_sample(matrices, np.asarray(targets, dtype=float), mask, rows, columns)
+        weights = _weights_of_sample(
+            matrices, np.asarray(targets, dtype=float), mask, rows, columns
+        )
     kernel = _Sum(reader, list(parts.values()), weights[:-1] / sizes)
     shares = dict(zip([*parts, "white"], weights.tolist(), strict=True))
     widths = [name for name in parts if name.startswith("width")]

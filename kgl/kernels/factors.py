@@ -261,9 +261,7 @@ def _small_cholesky(S: Array, least: float) -> tuple[np.ndarray, Array]:
     return chosen, np.tril(rows[: len(order), chosen].T)
 
 
-def is_low_rank(
-    access: KernelAccess, tol: float = KERNEL_TOL, max_rank: int = MAX_RANK
-) -> bool:
+def is_low_rank(access: KernelAccess, tol: float = KERNEL_TOL, max_rank: int = MAX_RANK) -> bool:
     """Return whether a kernel has a factor of so many columns, judged by some of its rows.
 
     Rows that are left out can only make the rank larger, so that a kernel that passes may still

@@ -118,7 +118,15 @@ class Mixed(Kernel):
             return self._combine(numbers, p, codes, codes[index])
 
         schema = Schema(table.names, len(table.columns))
-        new = _MixedColumns(self, schema, numeric, categorical, part and part.new, codes, categories)
+        new = _MixedColumns(
+            self,
+            schema,
+            numeric,
+            categorical,
+            None if part is None else part.new,
+            codes,
+            categories,
+        )
         return KernelAccess(diagonal, columns, new)
 
     def _split(self, table: Table) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -17,7 +17,7 @@ from kgl._validation import align, check_flag, check_hyperparameter
 from kgl.kernels import FittedFactor, KernelEigen, NeedsDenseError, factor_eigen
 from kgl.large.kernels import node_kernel, observation_kernel
 from kgl.large.predict import values_at
-from kgl.large.results import certify_option, give_results
+from kgl.large.results import certify_option, give_results, named_pairs, runners_up_table
 from kgl.large.route import DENSE_UP_TO, n_columns, takes_sparse
 from kgl.large.rules import n_allowed, pair_rules
 from kgl.preparation import Preparation
@@ -34,6 +34,7 @@ from kgl.solvers.lowrank import (
     refuse_stiff,
     solve_large,
 )
+from kgl.solvers.sparse import SparseGraph, pair_scores
 
 if TYPE_CHECKING:
     from kgl.inputs import InputTable
@@ -63,9 +64,13 @@ class PreparedLarge:
 class LargeFits:
     """Mixin: the sparse way of a fit. The dense one has the same optimum."""
 
+    _sparse = False
+
     if TYPE_CHECKING:
         _spec: ClassVar[ModelSpec]
-        _sparse: bool
+        _features: Array
+        _graph: SparseGraph
+        edge_scores_: Array
         _ready: Any
         _point: tuple[float, float]
         solver: str
@@ -150,7 +155,7 @@ class LargeFits:
             return ready
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the same as of the logarithms
-            values: LargeFits = clone(self).set_params(log=False)  # type: ignore[type-var]
+            values: LargeFits = clone(self).set_params(log=False)
             return values._prepare_large(Y, **side)
 
     def _prepare_large(
@@ -224,18 +229,71 @@ class LargeFits:
             )
         return SparseLaplacian(L)
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "edge_scores_" and self.__dict__.get("_sparse"):
+            raise AttributeError(
+                "a sparse fit keeps no scores of all pairs of nodes; use pair_scores(pairs), or "
+                "runners_up(k) for the pairs nearest to becoming edges"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def pair_scores(self, pairs: Any) -> Array:
+        """Return the scores of some pairs of nodes, as ``edge_scores_`` has them for all.
+
+        Parameters
+        ----------
+        pairs : iterable of (name, name)
+            Pairs of nodes by their names.
+
+        Returns
+        -------
+        array (number of pairs,)
+            The weight of an edge; for other pairs a negative number, the nearer to zero the
+            nearer the pair was to being an edge; ``-inf`` where no edge may be.
+
+        Examples
+        --------
+        >>> import kgl
+        >>> data = kgl.simulate.make_dataset("er", m=10, n=50)
+        >>> model = kgl.GL(density=0.2).fit(data.Y)
+        >>> bool(model.pair_scores([(0, 1)])[0] == model.edge_scores_[0, 1])
+        True
+        """
+        check_is_fitted(self, "weights_")
+        rows, cols = named_pairs(self, pairs)
+        if not self._sparse:
+            return np.asarray(self.edge_scores_[rows, cols])
+        return pair_scores(self._features, self._graph, rows, cols)
+
+    def runners_up(self, k: int = 5) -> Any:
+        """Return the pairs nearest to becoming edges: up to ``k`` for each node.
+
+        Parameters
+        ----------
+        k : int
+            Pairs of each node that are no edges.
+
+        Returns
+        -------
+        DataFrame
+            source, target and score, the nearest first. A pair that is among the nearest of both
+            its nodes is listed once.
+        """
+        check_is_fitted(self, "weights_")
+        return runners_up_table(self, k)
+
     # ------------------------------------------------------------------------ predictions
 
     def _values_at(
         self, z: Any, x: Any, K_z: Any, K_x: Any
     ) -> tuple[Array, Array | None, Array | None]:
         if not self._sparse:
-            return super()._values_at(z, x, K_z, K_x)  # type: ignore[misc,no-any-return]
+            return super()._values_at(z, x, K_z, K_x)  # type: ignore[misc]
         return values_at(self, z, x, K_z, K_x)
 
     def _node_eigen(self) -> KernelEigen:
         if not self._sparse:
-            return super()._node_eigen()  # type: ignore[misc,no-any-return]
+            return super()._node_eigen()  # type: ignore[misc]
         return factor_eigen(self._ready.data.K_x.factor)
 
     def _node_white(self) -> float:
@@ -247,7 +305,7 @@ class LargeFits:
                 "a sparse fit has no standard deviations: they take the covariance of all nodes; "
                 "fit with solver='newton' where memory allows, or a part of the nodes"
             )
-        return super()._std(*given)  # type: ignore[misc,no-any-return]
+        return super()._std(*given)  # type: ignore[misc]
 
     def coefficients(self) -> Array:
         """Return the coefficients of the fitted function; see the dense fit."""
@@ -257,7 +315,7 @@ class LargeFits:
                 "a sparse fit keeps its function by factors and has no coefficients of all "
                 "entries; use predict, or solver='newton' where memory allows"
             )
-        return super().coefficients()  # type: ignore[misc,no-any-return]
+        return super().coefficients()  # type: ignore[misc]
 
 
 def _aligned(given: Any, labels: list[Any] | None, what: str, m: int) -> Any:

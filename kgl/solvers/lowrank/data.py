@@ -14,6 +14,8 @@ from kgl.kernels import KernelEigen
 
 __all__ = ["CompleteGraph", "Laplacian", "LargeData", "NodeKernel", "SparseLaplacian"]
 
+#: Nodes up to which products with the signs of all pairs are in double precision.
+EXACT_UP_TO = 2000
 #: Rows of a block of the signs of all pairs.
 BLOCK = 1024
 
@@ -162,6 +164,11 @@ class CompleteGraph:
         """Its diagonal."""
         return np.ones(self.size)
 
+    @property
+    def is_rough(self) -> bool:
+        """Whether products are in single precision: where the signs of all pairs are many."""
+        return self.Y is not None and self.size > EXACT_UP_TO
+
     def signs(self, rows: np.ndarray, cols: np.ndarray) -> Array:
         """Return the signs of some pairs."""
         if self.Y is None:
@@ -196,10 +203,11 @@ class CompleteGraph:
 
     def _signs_times(self, X: Array) -> Array:
         own, across = self._single()
-        out = np.empty_like(X, dtype=float)
+        kind: Any = np.float32 if self.is_rough else float
+        out, right = np.empty_like(X, dtype=float), X.astype(kind)
         for begin in range(0, self.size, BLOCK):
-            block = across[begin : begin + BLOCK] @ own
-            out[begin : begin + BLOCK] = _signs(block).astype(float) @ X
+            block = _signs(across[begin : begin + BLOCK] @ own)
+            out[begin : begin + BLOCK] = block.astype(kind, copy=False) @ right
         return out
 
     def _signs_between(self, B: Array) -> Array:
