@@ -29,6 +29,8 @@ NEIGHBOURS = 15
 #: Rounds of column generation at most; two or three are usual.
 _MAX_ROUNDS = 60
 _MAX_STEPS = 200
+#: Share of candidates that are edges above which there are too few candidates.
+_CROWDED = 0.7
 #: Rows in a sampled certificate: at least so many, and at least this share.
 _SAMPLE, _SAMPLE_SHARE = 256, 0.02
 
@@ -119,6 +121,8 @@ def solve_pool(pool: PairPool, psi: float, task: Task, degrees: Array | None) ->
         solution = solve_candidates(pool, psi, task, degrees)
         n_steps += solution.n_steps
         degrees = solution.degrees
+        if task.certify and _crowded(pool, solution) and pool.widen():
+            continue
         done = task.certify != "all" or pool.complete
         if done or not pool.cover(solution.levels, solution.margin):
             return _result(pool, psi, task, solution, n_rounds, n_steps)
@@ -126,6 +130,11 @@ def solve_pool(pool: PairPool, psi: float, task: Task, degrees: Array | None) ->
         f"column generation found new pairs in each of {_MAX_ROUNDS} rounds; the potentials "
         "do not settle: rescale the data, or choose a psi nearer to the scale of the distances"
     )
+
+
+def _crowded(pool: PairPool, solution: Solution) -> bool:
+    """Return whether so many candidates are edges that others probably should be."""
+    return len(solution.edges) > _CROWDED * len(pool.keys)
 
 
 def solve_candidates(pool: PairPool, psi: float, task: Task, degrees: Array | None) -> Solution:
