@@ -14,7 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kgl._graph_input import as_edge_rows, as_edges, as_numbers, true_edges, without_small
-from kgl._sparse_graphs import is_sparse, refuse_scores, sparse_pairs
+from kgl._sparse_graphs import (
+    average_precision,
+    is_sparse,
+    refuse_scores,
+    sparse_aps,
+    sparse_clusters,
+    sparse_pairs,
+)
 from kgl._types import Array
 from kgl.laplacian import adjacency_from_edges, n_nodes_from_edges
 
@@ -74,30 +81,13 @@ def aps(W_true: ArrayLike, W_est: ArrayLike, *, threshold: float | None = THRESH
     from sklearn.metrics import average_precision_score
 
     if is_sparse(W_true, W_est):
-        return _sparse_aps(W_true, W_est, threshold)
+        return sparse_aps(W_true, W_est, threshold)
     truth = true_edges(W_true)
     estimate = without_small(as_edges(W_est, "W_est", truth.size)[None], threshold, "W_est")[0]
     # scikit-learn rejects -inf; ranks keep the order and the ties exactly
     ranks = np.unique(estimate, return_inverse=True)[1]
     # its sum of recall steps can end one rounding above 1
     return min(1.0, float(average_precision_score(truth, ranks)))
-
-
-def _sparse_aps(W_true: Any, W_est: Any, threshold: float | None) -> float:
-    """Average precision of sparse graphs: all pairs that neither holds are the last step."""
-    refuse_scores(threshold)
-    pairs = sparse_pairs(W_true, W_est, ("W_true", "W_est"))
-    truth = pairs.true != 0
-    total = int(truth.sum())
-    if not total:
-        raise ValueError("W_true has no edge, so no score of its edges is defined; pass a graph")
-    values = without_small(pairs.estimate[None], threshold, "W_est")[0]
-    on = values > 0
-    found = 0.0
-    if truth[on].any():
-        found = float(_average_precision(truth[on], values[on][None])[0]) * truth[on].sum() / total
-    # the tie at zero ends at the share of edges among all pairs
-    return min(1.0, float(found + (truth & ~on).sum() / total * total / pairs.n_pairs))
 
 
 def aps_many(W_true: ArrayLike, scores: ArrayLike, *, threshold: float | None = THRESHOLD) -> Array:
@@ -117,24 +107,8 @@ def aps_many(W_true: ArrayLike, scores: ArrayLike, *, threshold: float | None = 
     step = max(1, _CHUNK // truth.size)
     for start in range(0, len(rows), step):
         block = without_small(rows[start : start + step], threshold, "scores")
-        out[start : start + step] = _average_precision(truth, block)
+        out[start : start + step] = average_precision(truth, block)
     return out
-
-
-def _average_precision(truth: NDArray[np.bool_], scores: Array) -> Array:
-    """Average precision of each row of ``scores``, with equal scores as one step."""
-    order = np.argsort(-scores, axis=1)
-    ranked = np.take_along_axis(scores, order, axis=1)
-    hits = np.cumsum(truth[order], axis=1)
-    # a step of the curve ends where the next score differs; positions inside a tie do not count
-    ends = np.ones(scores.shape, dtype=bool)
-    np.not_equal(ranked[:, 1:], ranked[:, :-1], out=ends[:, :-1])
-    # hits up to the previous end: hits never fall, so the running maximum over ends carries them
-    reached = np.maximum.accumulate(np.where(ends, hits, 0), axis=1)
-    gained = np.diff(reached, axis=1, prepend=0)
-    precision = hits / np.arange(1, truth.size + 1)
-    # gained is zero inside a tie, where reached does not move
-    return np.asarray(np.minimum(1.0, (gained * precision).sum(axis=1) / truth.sum()))
 
 
 def _sse_rows(truth: Array, rows: Array, normalize: bool, name: str) -> Array:
@@ -345,7 +319,7 @@ def spectral_clusters(W: ArrayLike, k: int, seed: int = 0) -> NDArray[np.intp]:
     True
     """
     if is_sparse(W):
-        return _sparse_clusters(W, k, seed)
+        return sparse_clusters(W, k, seed)
     edges = as_edges(W, "W")
     without_small(edges[None], THRESHOLD, "W")  # refuses a Laplacian, not the noise of a solver
     edges = np.maximum(edges, 0.0)
@@ -366,29 +340,6 @@ def spectral_clusters(W: ArrayLike, k: int, seed: int = 0) -> NDArray[np.intp]:
 
     model = SpectralClustering(n_clusters=k, affinity="precomputed", random_state=seed)
     return np.asarray(model.fit_predict(affinity), dtype=np.intp)
-
-
-def _sparse_clusters(W: Any, k: int, seed: int) -> NDArray[np.intp]:
-    """Cluster a sparse graph, which must be connected."""
-    from scipy.sparse.csgraph import connected_components
-    from sklearn.cluster import SpectralClustering
-
-    m = W.shape[0]
-    if not 1 <= k <= m:
-        raise ValueError(f"k={k!r} clusters of {m} nodes; pass k between 1 and {m}")
-    if k == 1 or not W.nnz:
-        return np.zeros(m, dtype=np.intp)
-    sparse_pairs(W, W, ("W", "W"))  # refuses what is no graph
-    parts, labels = connected_components(W, directed=False)
-    if parts > 1:
-        largest = int(np.bincount(labels).argmax())
-        raise ValueError(
-            f"the sparse graph has {parts} components, whose clusters rounding would decide; "
-            f"cluster the largest, the {int((labels == largest).sum())} nodes of "
-            "scipy.sparse.csgraph.connected_components, or pass W.toarray()"
-        )
-    model = SpectralClustering(n_clusters=k, affinity="precomputed", random_state=seed)
-    return np.asarray(model.fit_predict(W.tocsr().astype(float)), dtype=np.intp)
 
 
 def nmi(
@@ -418,7 +369,7 @@ def nmi(
     truth: NDArray[Any] = np.asarray(labels_true)
     if is_sparse(labels_or_W):
         k = len(np.unique(truth)) if n_clusters is None else n_clusters
-        labels_or_W, n_clusters = _sparse_clusters(labels_or_W, k, seed), None
+        labels_or_W, n_clusters = sparse_clusters(labels_or_W, k, seed), None
     other: NDArray[Any] = np.asarray(labels_or_W)
     if truth.ndim != 1:
         raise ValueError(f"labels_true has shape {truth.shape}; pass one label per node")
