@@ -85,10 +85,20 @@ class KernelAccess:
         return cls(
             np.einsum("ij,ij->i", F, F),
             lambda index: F @ F[index].T,
+            None if read is None else _FeatureColumns(read, F),
             white=white,
             features=F,
             new_features=read,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _FeatureColumns:
+    read: Callable[[Any], Array]
+    features: Array
+
+    def __call__(self, X_new: Any, index: np.ndarray) -> Array:
+        return np.asarray(self.read(X_new) @ self.features[index].T)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,15 @@ from kgl.solvers.lowrank.data import CompleteGraph, Laplacian, LargeData, Sparse
 from kgl.solvers.lowrank.steps import LargeSignals, LargeStep, make_large_step
 from kgl.solvers.sparse import PairRules, SparseGraph, sparse_density_step, sparse_graph_step
 
-__all__ = ["LargeFit", "LargeOptions", "graph_term", "refit_signals", "refuse_stiff", "solve_large"]
+__all__ = [
+    "LargeFit",
+    "LargeOptions",
+    "first_signals",
+    "graph_term",
+    "refit_signals",
+    "refuse_stiff",
+    "solve_large",
+]
 
 #: Smoothness term, relative to the ridge term, from which lam is lost to rounding.
 STIFFEST = 2e12
@@ -103,6 +111,7 @@ def solve_large(
     *,
     target: int | None = None,
     signals: bool = True,
+    first: LargeSignals | None = None,
 ) -> LargeFit:
     """Solve one problem at a psi, or with psi adjusted to a number of edges as it goes.
 
@@ -119,18 +128,23 @@ def solve_large(
         Number of edges.
     signals : bool
         Whether to fit signals to the final graph.
+    first : LargeSignals, optional
+        What :func:`first_signals` returns, where several fits share it.
     """
     rho = rho * options.smoothness_scale
     if not spec.fitted:
         return _read_off(data, spec, rho, psi, options, target)
     step = make_large_step(data, spec, options.inner_tol)
-    L: Laplacian = options.init or CompleteGraph(data.Y.shape[1], data.Y if spec.signed else None)
+    L = _start(data, spec, options)
     graph: SparseGraph | None = None
     warm: Array | None = None
     rows: list[list[float]] = []
     converged, inner = False, 0
     for iteration in range(options.max_iter):
-        fitted = step.solve(L, lam, rho, warm=warm)
+        if iteration == 0 and first is not None:
+            fitted = first
+        else:
+            fitted = step.solve(L, lam, rho, warm=warm)
         inner += fitted.n_inner
         wanted = target if iteration < SETTLED else None
         graph = _solve_graph(fitted.features, psi, rho, spec, options, wanted, graph)
@@ -153,6 +167,18 @@ def solve_large(
         rows.append(_parts(fit.signals, graph, new, rho, options))
         fit.history = np.array(rows)
     return fit
+
+
+def _start(data: LargeData, spec: ModelSpec, options: LargeOptions) -> Laplacian:
+    return options.init or CompleteGraph(data.Y.shape[1], data.Y if spec.signed else None)
+
+
+def first_signals(
+    data: LargeData, spec: ModelSpec, lam: float, rho: float, options: LargeOptions
+) -> LargeSignals:
+    """Return the signals of the first signal step, which do not depend on psi."""
+    step = make_large_step(data, spec, options.inner_tol)
+    return step.solve(_start(data, spec, options), lam, rho * options.smoothness_scale)
 
 
 def _last_signals(
@@ -240,9 +266,10 @@ def graph_term(graph: SparseGraph, options: LargeOptions) -> float:
 def _unchanged(old: Laplacian, new: SparseLaplacian, graph: SparseGraph, tol: float) -> bool:
     size = float(np.sum(new.matrix.data**2))
     if isinstance(old, CompleteGraph):
-        change = (
-            size - 2.0 * _product_with_complete(old, graph) + old.size * old.size / (old.size - 1.0)
-        )
+        before = old.size * old.size / (old.size - 1.0)
+        if abs(np.sqrt(size) - np.sqrt(before)) > tol * np.sqrt(size):
+            return False  # norms that differ are enough, and products cost more
+        change = size - 2.0 * _product_with_complete(old, graph) + before
     else:
         assert isinstance(old, SparseLaplacian)
         change = float(np.sum((new.matrix - old.matrix).data ** 2))
