@@ -65,7 +65,9 @@ class _System:
         rhs = self.scale * (self.degree_gap / self.v - fixed.sum(axis=1))
         dv = self.scale * cho_solve(self.factor, rhs, check_finite=False)
         dw = np.where(self.allowed, fixed + self.theta * (dv[:, None] + dv), 0.0)
-        ds = (change - self.s * dw) / np.where(self.allowed, self.w, 1.0)
+        # weights that have vanished give no number, at which the caller stops
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ds = (change - self.s * dw) / np.where(self.allowed, self.w, 1.0)
         return dv, dw, np.where(self.allowed, ds, 0.0)
 
 

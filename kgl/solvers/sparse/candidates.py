@@ -18,7 +18,7 @@ _SMALL = 2000
 _PROBES = 10
 #: Nodes to choose from for each neighbour wanted.
 _SPARE = 4
-_BLOCK = 1 << 22
+_BLOCK = 1 << 19
 
 
 def pair_keys(rows: np.ndarray, cols: np.ndarray, m: int) -> np.ndarray:

@@ -92,7 +92,9 @@ class _System:
         rhs = self.scale * (self.degree_gap / s.v - s.sums(fixed))
         dv = self.scale * self.solve(rhs)
         dw = fixed + self.theta * s.ends(dv)
-        return dv, dw, (change - s.s * dw) / s.w
+        # weights that have vanished give no number, at which the caller stops
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return dv, dw, (change - s.s * dw) / s.w
 
     def step(self) -> tuple[Array, Array, Array]:
         """Return the next weights, slacks and potentials: a prediction and its correction."""

@@ -109,7 +109,10 @@ class PairPool:
         if self.complete or self._n_neighbours == self.m - 1:
             return False
         held = math.ceil(2 * len(self.keys) / self.m)
-        self._add_neighbours(_WIDER * max(held, self._n_neighbours))
+        k = _WIDER * max(held, self._n_neighbours)
+        if k * self.m > 2 * _MOST:  # pricing will refuse them too, with the reason
+            return False
+        self._add_neighbours(k)
         return True
 
     def _reach_all(self) -> None:

@@ -109,9 +109,23 @@ def sparse_graph_step(
     check_task(psi, rho, task)
     features = Features(F, signed=signed)
     pool = PairPool(features, float(rho), RuleIndex(rules, len(features)), progress)
-    pool.fill(NEIGHBOURS, None if start is None else start.candidates)
-    degrees = None if start is None else np.asarray(start.weights.sum(axis=1)).ravel()
+    candidates, degrees = warm_start(start, len(features))
+    pool.fill(NEIGHBOURS, candidates)
     return solve_pool(pool, float(psi), task, degrees)
+
+
+def warm_start(
+    start: SparseGraph | None, m: int
+) -> tuple[tuple[np.ndarray, np.ndarray] | None, Array | None]:
+    """Return the candidates and degrees of an earlier result, if there is one."""
+    if start is None:
+        return None, None
+    if start.weights.shape[0] != m:
+        raise ValueError(
+            f"start is a graph of {start.weights.shape[0]} nodes and F has {m} rows; start from a "
+            "graph of the same nodes"
+        )
+    return start.candidates, np.asarray(start.weights.sum(axis=1)).ravel()
 
 
 def solve_pool(pool: PairPool, psi: float, task: Task, degrees: Array | None) -> SparseGraph:

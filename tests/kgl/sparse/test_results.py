@@ -175,7 +175,9 @@ def test_no_more_edges_than_pairs_are_allowed() -> None:
 def test_runners_up_are_the_best_pairs_that_are_no_edges(*, signed: bool) -> None:
     F = smooth_features(120, 8)
     none = sparse.csr_array(([1.0], ([3], [7])), shape=(120, 120))
-    graph = sparse_graph_step(F, 3.0, signed=signed, rules=PairRules(forbidden=none))
+    dear = sparse.triu(np.random.default_rng(0).random((120, 120)) < 0.5, 1) * 2.0
+    rules = PairRules(forbidden=none, penalty=dear)
+    graph = sparse_graph_step(F, 3.0, signed=signed, rules=rules)
     rows, cols, scores = runners_up(F, graph, 2)
     i, j = np.triu_indices(120, 1)
     every = pair_scores(F, graph, i, j)
@@ -202,6 +204,7 @@ def test_runners_up_are_the_best_pairs_that_are_no_edges(*, signed: bool) -> Non
         ({"F": np.full((5, 2), np.nan)}, r"F\[0, 0\] is nan"),
         ({"F": np.zeros(5)}, "shape"),
         ({"rules": PairRules(forbidden=sparse.eye_array(4))}, r"\(4, 4\)"),
+        ({"start": sparse_graph_step(np.arange(3.0)[:, None], 1.0)}, "graph of 3 nodes"),
         ({"rules": PairRules(penalty=-sparse.eye_array(5, k=1))}, "negative"),
         ({"rules": PairRules(allowed=sparse.csr_array((5, 5)))}, "no edge can be placed"),
         (
