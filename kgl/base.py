@@ -117,20 +117,22 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
         self.__dict__.pop("_stream", None)  # rows of earlier calls of partial_fit
         side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
         check_option("solver", self.solver, ESTIMATOR_SOLVERS)
+        large = None
         if self._takes_sparse(Y):
             try:
-                self._fit_sparse(Y, side)
+                large = self._prepare_large(Y, **side)
             except NeedsDenseError:
                 if not self._may_fall_back(Y):
                     raise
-            else:
-                self._warn()
-                return self
-        return self._fit_dense(Y, side)
+        if large is None:
+            self._fit_dense(self._prepare(Y, **side), Y, side)
+        else:
+            self._fit_sparse(large, Y, side)
+        self._warn()
+        return self
 
-    def _fit_dense(self, Y: Any, side: dict[str, Any]) -> Self:
+    def _fit_dense(self, ready: Prepared, Y: Any, side: dict[str, Any]) -> None:
         """Fit with arrays of nodes by nodes."""
-        ready = self._prepare(Y, **side)
         lam, rho = self._weights()
         point = (np.array([lam]), np.array([rho]))
         options = replace(ready.options, signals=True, history=True)
@@ -141,7 +143,7 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
             aimed = replace(options, target_edges=target)
             patience = short_patience(m)
             batch, gap = fit_edges(ready.data, ready.spec, *point, aimed, patience=patience)
-            warn_if_missed(gap, target, options, m)
+            warn_if_missed(gap, target, options, m, stacklevel=4)
         else:
             psi = np.array([check_hyperparameter("psi", self.psi)])
             batch = solve_points(ready.data, ready.spec, *point, psi, options)
@@ -173,8 +175,6 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
         self._sparse = False
         self.pairs_examined_ = len(ready.names) * (len(ready.names) - 1) // 2
         self.pairs_violated_ = 0
-        self._warn()
-        return self
 
     def _values(self, ready: Prepared, Y: Any, **side: Any) -> Prepared:
         """Return what signals are fitted to: the values, also where the graph is of logarithms."""

@@ -27,7 +27,9 @@ from kgl.kernels import (
     LaplacianKernel,
     LowRank,
     as_kernel,
+    factorize,
 )
+from kgl.kernels.numeric import SUBSET
 from kgl.preparation import Preparation, warn_if_levels_dominate
 
 if TYPE_CHECKING:
@@ -125,7 +127,11 @@ class TableInput:
         if kernel is None:
             return None, None
         try:
-            fitted = kernel.fit_to(covariates, values, mask)
+            if side == "x" and size > SUBSET and isinstance(kernel, Auto):
+                # the kernel depends on the number of nodes, never on the way of the fit
+                fitted: FittedKernel = factorize(kernel.access(covariates, values, mask), kernel)
+            else:
+                fitted = kernel.fit_to(covariates, values, mask)
         except (TypeError, ValueError) as error:
             raise type(error)(f"covariates {side}: {error}") from error
         return fitted, fitted.matrix

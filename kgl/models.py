@@ -23,6 +23,7 @@ from kgl._docstrings import documented
 from kgl._types import Array
 from kgl._validation import check_option
 from kgl.base import DEFAULT_DENSITY, DEFAULT_KERNEL, GraphLearner
+from kgl.kernels import KERNEL_TOL, MAX_RANK
 from kgl.prediction import Prepared
 from kgl.problem import MODELS, ModelSpec
 from kgl.rows.learning import PartialFit
@@ -121,6 +122,8 @@ class KGLN(PartialFit, GraphLearner):
     lam: float = 1e-4
     rho: float = 3e-3
     kernel_x: Any = DEFAULT_KERNEL
+    kernel_tol: float = KERNEL_TOL
+    max_rank: int = MAX_RANK
 
     _spec: ClassVar[ModelSpec] = MODELS["KGL-N"]
 
@@ -150,6 +153,8 @@ class KGLO(GraphLearner):
     lam: float = 1e-4
     rho: float = 3e-3
     kernel_z: Any = DEFAULT_KERNEL
+    kernel_tol: float = KERNEL_TOL
+    max_rank: int = MAX_RANK
 
     _spec: ClassVar[ModelSpec] = MODELS["KGL-O"]
 
@@ -181,6 +186,8 @@ class KGL(GraphLearner):
     rho: float = 3e-3
     kernel_x: Any = DEFAULT_KERNEL
     kernel_z: Any = DEFAULT_KERNEL
+    kernel_tol: float = KERNEL_TOL
+    max_rank: int = MAX_RANK
 
     _spec: ClassVar[ModelSpec] = MODELS["KGL"]
 

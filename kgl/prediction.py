@@ -212,6 +212,10 @@ class Prediction(FittedTables):
         """Return the kernel over the nodes of the fit, decomposed."""
         return self._ready.data.K_x
 
+    def _node_white(self) -> float:
+        """Return what that kernel has on its diagonal besides."""
+        return 0.0
+
     def impute(self, Y: Any, return_std: bool = False, random_state: Any = 0) -> Any:
         """Return a copy of the data of the fit with missing entries filled in.
 
@@ -313,7 +317,7 @@ class Prediction(FittedTables):
             preparation = preparation.for_observations(len(values))
         if new_x:
             assert right is not None
-            preparation = preparation.for_nodes(self._node_eigen(), right)
+            preparation = preparation.for_nodes(self._node_eigen(), right, self._node_white())
         predicted = self._labelled(preparation.undo(values), z, x)
         if not return_std:
             return predicted

@@ -158,14 +158,15 @@ class Preparation:
         """Return the preparation of ``n`` new observations, which have no mean of their own."""
         return replace(self, rows=np.zeros(n))
 
-    def for_nodes(self, kernel: KernelEigen, cross: Array) -> Preparation:
+    def for_nodes(self, kernel: KernelEigen, cross: Array, white: float = 0.0) -> Preparation:
         """Return the preparation of new nodes: levels and scales as those of similar nodes are.
 
         They are interpolated by kernel ridge regression, with the ridge that generalised
-        cross-validation chooses. ``cross`` is the kernel between new and fitted nodes.
+        cross-validation chooses. ``cross`` is the kernel between new and fitted nodes, and
+        ``white`` what the kernel of the fit has on its diagonal besides.
         """
-        columns = _smoothed(self.columns, kernel, cross)
-        scale = np.exp(_smoothed(np.log(self.scale), kernel, cross))
+        columns = _smoothed(self.columns, kernel, cross, white)
+        scale = np.exp(_smoothed(np.log(self.scale), kernel, cross, white))
         return replace(self, columns=columns, scale=scale)
 
 
@@ -205,7 +206,7 @@ def _two_way(values: Array, seen: np.ndarray) -> tuple[Array, Array]:
     return rows - middle, columns + middle
 
 
-def _smoothed(target: Array, kernel: KernelEigen, cross: Array) -> Array:
+def _smoothed(target: Array, kernel: KernelEigen, cross: Array, white: float) -> Array:
     """Return kernel ridge predictions at new nodes, about the mean of the target."""
     mean = float(target.mean())
     if not np.ptp(target):
@@ -215,12 +216,15 @@ def _smoothed(target: Array, kernel: KernelEigen, cross: Array) -> Array:
     # what all nodes have in common is the mean of the target, so the rest of the kernel counts
     common = kernel.vectors.sum(axis=0)
     varied = float(kernel.values.sum() - np.sum(kernel.values * common**2) / len(target))
+    varied += white * (len(target) - 1)
     ridges = RIDGES * max(varied, 1e-12 * float(kernel.values.sum())) / len(target)
-    left = ridges[:, None] / (kernel.values + ridges[:, None])  # share that is not fitted
-    error = np.sum((left * weights) ** 2, axis=1) + max(outside, 0.0)
-    freedom = left.sum(axis=1) + len(target) - len(kernel.values)
+    values = kernel.values + white
+    left = ridges[:, None] / (values + ridges[:, None])  # share that is not fitted
+    beyond = ridges / (white + ridges)  # the same outside the range of the kernel
+    error = np.sum((left * weights) ** 2, axis=1) + max(outside, 0.0) * beyond**2
+    freedom = left.sum(axis=1) + (len(target) - len(kernel.values)) * beyond
     best = ridges[int(np.argmin(error / freedom**2))]
-    return np.asarray(mean + cross @ (kernel.vectors @ (weights / (kernel.values + best))))
+    return np.asarray(mean + cross @ (kernel.vectors @ (weights / (values + best))))
 
 
 def warn_if_levels_dominate(

@@ -1,1 +1,1 @@
-"""What fits of many nodes and many rows take: time, memory and certificates."""
+"""Time, memory and exactness where there are many nodes or rows: ``python -m benchmarks.scale``."""

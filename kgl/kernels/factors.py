@@ -26,6 +26,7 @@ __all__ = [
     "KernelAccess",
     "factor_eigen",
     "factorize",
+    "is_low_rank",
 ]
 
 #: Share of the trace of a kernel that a factor may leave out, and its columns at most.
@@ -84,10 +85,20 @@ class KernelAccess:
         return cls(
             np.einsum("ij,ij->i", F, F),
             lambda index: F @ F[index].T,
+            None if read is None else _FeatureColumns(read, F),
             white=white,
             features=F,
             new_features=read,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _FeatureColumns:
+    read: Callable[[Any], Array]
+    features: Array
+
+    def __call__(self, X_new: Any, index: np.ndarray) -> Array:
+        return np.asarray(self.read(X_new) @ self.features[index].T)
 
 
 @dataclass(frozen=True)
@@ -257,6 +268,24 @@ def _small_cholesky(S: Array, least: float) -> tuple[np.ndarray, Array]:
         diagonal[order] = -np.inf
     chosen = np.array(order)
     return chosen, np.tril(rows[: len(order), chosen].T)
+
+
+def is_low_rank(access: KernelAccess, tol: float = KERNEL_TOL, max_rank: int = MAX_RANK) -> bool:
+    """Return whether a kernel has a factor of so many columns, judged by some of its rows.
+
+    Rows that are left out can only make the rank larger, so that a kernel that passes may still
+    be refused by :func:`factorize`.
+    """
+    size = len(access.diagonal)
+    some = np.arange(size)
+    if size > 4 * max_rank:
+        some = np.sort(np.random.default_rng(0).choice(size, 4 * max_rank, replace=False))
+    part = KernelAccess(access.diagonal[some], lambda index: access.columns(some[index])[some])
+    try:
+        _pivoted(part, 0.5 * tol * float(part.diagonal.sum()), max_rank)
+    except NotLowRankError:
+        return False
+    return True
 
 
 def _refusal(share: float, goal: float, access: KernelAccess, max_rank: int) -> str:

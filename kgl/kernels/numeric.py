@@ -16,7 +16,6 @@ from kgl.kernels.covariates import SCALES, Covariates, NumericReader, Scale
 from kgl.kernels.factors import KernelAccess
 from kgl.kernels.matrices import check_cross, check_kernel, symmetric_matrix
 
-
 #: Rows from which typical distances are those of so many rows, drawn with a fixed seed: all pairs
 #: would take memory of the size of the data squared.
 SUBSET = 2000
@@ -38,6 +37,7 @@ class NewColumns:
     values: Array
 
     def __call__(self, X_new: Covariates, index: np.ndarray) -> Array:
+        """Return the kernel (n_new, k)."""
         return self.evaluate(self.reader.read(X_new), self.values[index])
 
 

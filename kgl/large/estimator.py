@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +17,7 @@ from kgl._validation import align, check_flag, check_hyperparameter
 from kgl.kernels import FittedFactor, KernelEigen, NeedsDenseError, factor_eigen
 from kgl.large.kernels import node_kernel, observation_kernel
 from kgl.large.predict import values_at
-from kgl.large.results import certify_option, give_results
+from kgl.large.results import certify_option, give_results, named_pairs, runners_up_table
 from kgl.large.route import DENSE_UP_TO, n_columns, takes_sparse
 from kgl.large.rules import n_allowed, pair_rules
 from kgl.preparation import Preparation
@@ -31,8 +31,10 @@ from kgl.solvers.lowrank import (
     estimate_sparse,
     fit_large,
     refit_signals,
+    refuse_stiff,
     solve_large,
 )
+from kgl.solvers.sparse import SparseGraph, pair_scores
 
 if TYPE_CHECKING:
     from kgl.inputs import InputTable
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["LargeFits", "PreparedLarge"]
 
 #: Relative tolerance of iterative signal steps; the last one is solved to rounding.
-INNER_TOL = 1e-9
+INNER_TOL = 1e-11
 
 
 @dataclass
@@ -63,9 +65,13 @@ class PreparedLarge:
 class LargeFits:
     """Mixin: the sparse way of a fit. The dense one has the same optimum."""
 
+    _sparse = False
+
     if TYPE_CHECKING:
         _spec: ClassVar[ModelSpec]
-        _sparse: bool
+        _features: Array
+        _graph: SparseGraph
+        edge_scores_: Array
         _ready: Any
         _point: tuple[float, float]
         solver: str
@@ -105,9 +111,8 @@ class LargeFits:
         m = n_columns(Y)
         return self.solver == "auto" and m is not None and m <= DENSE_UP_TO
 
-    def _fit_sparse(self, Y: Any, side: dict[str, Any]) -> Self:
-        """Fit the sparse way."""
-        ready = self._prepare_large(Y, **side)
+    def _fit_sparse(self, ready: PreparedLarge, Y: Any, side: dict[str, Any]) -> None:
+        """Fit with sparse graphs and factors."""
         lam, rho = self._weights()
         m = len(ready.names)
         given = (ready.data, ready.spec, lam, rho)
@@ -131,7 +136,6 @@ class LargeFits:
             fit.signals = refit_signals(shown.data, ready.spec, *self._point, fit.graph)
         give_results(self, ready, shown, fit)
         self._index = list(Y.index) if hasattr(Y, "loc") else None
-        return self
 
     def _check_sparse_memory(self, ready: PreparedLarge, edges: int) -> None:
         n, m = ready.data.Y.shape
@@ -153,7 +157,7 @@ class LargeFits:
             return ready
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the same as of the logarithms
-            values: LargeFits = clone(self).set_params(log=False)  # type: ignore[type-var]
+            values: LargeFits = clone(self).set_params(log=False)
             return values._prepare_large(Y, **side)
 
     def _prepare_large(
@@ -185,12 +189,14 @@ class LargeFits:
             _aligned(self.edge_penalty, labels, "edge_penalty", m),
             every_node=self.regularizer == "log-degree",
         )
+        own = rows if table.K_z is None else table.K_z
+        data = LargeData(values, mask, nodes, own)
+        spec = replace(self._spec, signed=check_flag("signed", self.signed))
+        scale = 1.0 / (table.n_rows or n) if check_flag("average", self.average) else 1.0
         options = LargeOptions(
             regularizer=self.regularizer,
             barrier=check_hyperparameter("barrier", self.barrier),
-            smoothness_scale=1.0 / (table.n_rows or n)
-            if check_flag("average", self.average)
-            else 1.0,
+            smoothness_scale=scale,
             rules=rules,
             certify=certify,
             tol=check_hyperparameter("tol", self.tol),
@@ -198,12 +204,11 @@ class LargeFits:
             inner_tol=INNER_TOL,
             init=self._initial_sparse(m),
         )
+        refuse_stiff(data, spec, *self._weights(), scale)
         informed = {"x": kernel_x is not None, "z": kernel_z is not None or K_z is not None}
         informed["z"] |= table.K_z is not None
-        rows = rows if table.K_z is None else table.K_z
-        spec = replace(self._spec, signed=check_flag("signed", self.signed))
         return PreparedLarge(
-            LargeData(values, mask, nodes, rows), spec, options, names, kernel_x, kernel_z,
+            data, spec, options, names, kernel_x, kernel_z,
             informed, table.preparation, labels is not None, observed, table.n_rows,
         )  # fmt: skip
 
@@ -229,19 +234,75 @@ class LargeFits:
             )
         return SparseLaplacian(L)
 
+    def __getattr__(self, name: str) -> Any:
+        if name == "edge_scores_" and self.__dict__.get("_sparse"):
+            raise AttributeError(
+                "a sparse fit keeps no scores of all pairs of nodes; use pair_scores(pairs), or "
+                "runners_up(k) for the pairs nearest to becoming edges"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def pair_scores(self, pairs: Any) -> Array:
+        """Return the scores of some pairs of nodes, as ``edge_scores_`` has them for all.
+
+        Parameters
+        ----------
+        pairs : iterable of (name, name)
+            Pairs of nodes by their names.
+
+        Returns
+        -------
+        array (number of pairs,)
+            The weight of an edge; for other pairs a negative number, the nearer to zero the
+            nearer the pair was to being an edge; ``-inf`` where no edge may be.
+
+        Examples
+        --------
+        >>> import kgl
+        >>> data = kgl.simulate.make_dataset("er", m=10, n=50)
+        >>> model = kgl.GL(density=0.2).fit(data.Y)
+        >>> bool(model.pair_scores([(0, 1)])[0] == model.edge_scores_[0, 1])
+        True
+        """
+        check_is_fitted(self, "weights_")
+        rows, cols = named_pairs(self, pairs)
+        if not self._sparse:
+            return np.asarray(self.edge_scores_[rows, cols])
+        return pair_scores(self._features, self._graph, rows, cols)
+
+    def runners_up(self, k: int = 5) -> Any:
+        """Return the pairs nearest to becoming edges: up to ``k`` for each node.
+
+        Parameters
+        ----------
+        k : int
+            Pairs of each node that are no edges.
+
+        Returns
+        -------
+        DataFrame
+            source, target and score, the nearest first. A pair that is among the nearest of both
+            its nodes is listed once.
+        """
+        check_is_fitted(self, "weights_")
+        return runners_up_table(self, k)
+
     # ------------------------------------------------------------------------ predictions
 
     def _values_at(
         self, z: Any, x: Any, K_z: Any, K_x: Any
     ) -> tuple[Array, Array | None, Array | None]:
         if not self._sparse:
-            return super()._values_at(z, x, K_z, K_x)  # type: ignore[misc,no-any-return]
+            return super()._values_at(z, x, K_z, K_x)  # type: ignore[misc]
         return values_at(self, z, x, K_z, K_x)
 
     def _node_eigen(self) -> KernelEigen:
         if not self._sparse:
-            return super()._node_eigen()  # type: ignore[misc,no-any-return]
+            return super()._node_eigen()  # type: ignore[misc]
         return factor_eigen(self._ready.data.K_x.factor)
+
+    def _node_white(self) -> float:
+        return float(self._ready.data.K_x.white) if self._sparse else 0.0
 
     def _std(self, *given: Any) -> Array:
         if self._sparse:
@@ -249,7 +310,7 @@ class LargeFits:
                 "a sparse fit has no standard deviations: they take the covariance of all nodes; "
                 "fit with solver='newton' where memory allows, or a part of the nodes"
             )
-        return super()._std(*given)  # type: ignore[misc,no-any-return]
+        return super()._std(*given)  # type: ignore[misc]
 
     def coefficients(self) -> Array:
         """Return the coefficients of the fitted function; see the dense fit."""
@@ -259,7 +320,7 @@ class LargeFits:
                 "a sparse fit keeps its function by factors and has no coefficients of all "
                 "entries; use predict, or solver='newton' where memory allows"
             )
-        return super().coefficients()  # type: ignore[misc,no-any-return]
+        return super().coefficients()  # type: ignore[misc]
 
 
 def _aligned(given: Any, labels: list[Any] | None, what: str, m: int) -> Any:

@@ -104,9 +104,11 @@ def _factor(
     """
     tol, rank = getattr(model, "kernel_tol", KERNEL_TOL), getattr(model, "max_rank", MAX_RANK)
     try:
-        found = factorize(spec.access(covariates, values, mask), spec, tol=tol, max_rank=rank)
+        access = spec.access(covariates, values, mask)
+        if access.white > 0.0:
+            return None
+        return factorize(access, spec, tol=tol, max_rank=rank)
     except NeedsDenseError:
         return None
     except (TypeError, ValueError) as error:
         raise type(error)(f"covariates z: {error}") from error
-    return found if found.white == 0.0 else None

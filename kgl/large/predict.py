@@ -85,6 +85,7 @@ def new_rows(model: Any, values: Array, mask: np.ndarray) -> Array:
     y = preparation.apply(np.where(mask, values, 0.0), mask)
     rows = kernel_eigen(None, "K_z", len(y))
     data = LargeData(np.where(mask, y, 0.0), None if mask.all() else mask, ready.data.K_x, rows)
-    found = refit_signals(data, ready.spec, *model._point, model._graph)
+    lam, rho = model._point
+    found = refit_signals(data, ready.spec, lam, rho, model._graph)
     assert found.nodes is not None
     return np.asarray(preparation.undo(found.nodes.T))

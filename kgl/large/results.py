@@ -9,13 +9,22 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from kgl._optional import import_optional
+from kgl._types import Array
 from kgl.problem import PARTS
 from kgl.solvers.lowrank import LargeFit, SparseLaplacian
+from kgl.solvers.sparse import runners_up
 
 if TYPE_CHECKING:
     from kgl.large.estimator import PreparedLarge
 
-__all__ = ["certify_option", "give_results", "warn_if_violated"]
+__all__ = [
+    "certify_option",
+    "give_results",
+    "named_pairs",
+    "runners_up_table",
+    "warn_if_violated",
+]
 
 
 def certify_option(value: Any) -> str | bool:
@@ -32,6 +41,7 @@ def give_results(model: Any, ready: PreparedLarge, shown: PreparedLarge, fit: La
     """Set the attributes of a fitted model."""
     graph, data = fit.graph, shown.data
     model._sparse = True
+    model.__dict__.pop("edge_scores_", None)  # of an earlier, dense fit
     model.psi_ = float(fit.psi)
     model.node_names_ = ready.names
     weights = sparse.csr_array(graph.weights)
@@ -62,6 +72,52 @@ def give_results(model: Any, ready: PreparedLarge, shown: PreparedLarge, fit: La
     model._ready, model._logs = shown, ready.preparation.origin is not None
     model._graph, model._features, model._large_signals = graph, fit.features, fit.signals
     warn_if_violated(model)
+
+
+def named_pairs(model: Any, pairs: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of pairs of node names."""
+    position = {name: k for k, name in enumerate(model.node_names_)}
+    ends = []
+    for pair in pairs:
+        try:
+            a, b = pair
+            ends.append((position[a], position[b]))
+        except (TypeError, ValueError, KeyError):
+            raise ValueError(
+                f"{pair!r} is not a pair of nodes; pass pairs such as "
+                f"({model.node_names_[0]!r}, {model.node_names_[1]!r})"
+            ) from None
+    rows, cols = np.array(ends, dtype=np.intp).reshape(-1, 2).T
+    return rows, cols
+
+
+def runners_up_table(model: Any, k: Any) -> Any:
+    """Return the pairs nearest to becoming edges as a DataFrame."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"k = {k!r} must be a whole number of at least 1, such as 5")
+    pandas = import_optional("pandas", "frame", "runners_up")
+    if model._sparse:
+        rows, cols, scores = runners_up(model._features, model._graph, int(k))
+    else:
+        rows, cols, scores = _dense_runners_up(model.edge_scores_, model.weights_, int(k))
+    names = np.empty(len(model.node_names_), dtype=object)
+    names[:] = model.node_names_
+    return pandas.DataFrame(
+        {"source": names[rows].tolist(), "target": names[cols].tolist(), "score": scores}
+    )
+
+
+def _dense_runners_up(scores: Array, W: Array, k: int) -> tuple[np.ndarray, np.ndarray, Array]:
+    m = len(W)
+    others = np.where(W > 0, -np.inf, scores)
+    best = np.argsort(-others, axis=1, kind="stable")[:, : min(k, m - 1)]
+    own = np.repeat(np.arange(m), best.shape[1])
+    ends = np.sort(np.stack([own, best.ravel()]), axis=0)
+    rows, cols = np.unique(ends, axis=1)
+    found = others[rows, cols]
+    order = np.argsort(-found, kind="stable")
+    order = order[np.isfinite(found[order])]
+    return rows[order], cols[order], found[order]
 
 
 def warn_if_violated(model: Any) -> None:

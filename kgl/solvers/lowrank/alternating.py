@@ -17,11 +17,19 @@ from kgl._types import Array
 from kgl.kernels import NeedsDenseError
 from kgl.problem import ModelSpec
 from kgl.solvers.alternating import FINAL_TOL, SETTLED
-from kgl.solvers.lowrank.data import CompleteGraph, LargeData, Laplacian, SparseLaplacian
+from kgl.solvers.lowrank.data import CompleteGraph, Laplacian, LargeData, SparseLaplacian
 from kgl.solvers.lowrank.steps import LargeSignals, LargeStep, make_large_step
 from kgl.solvers.sparse import PairRules, SparseGraph, sparse_density_step, sparse_graph_step
 
-__all__ = ["LargeFit", "LargeOptions", "graph_term", "refit_signals", "solve_large"]
+__all__ = [
+    "LargeFit",
+    "LargeOptions",
+    "first_signals",
+    "graph_term",
+    "refit_signals",
+    "refuse_stiff",
+    "solve_large",
+]
 
 #: Smoothness term, relative to the ridge term, from which lam is lost to rounding.
 STIFFEST = 2e12
@@ -103,6 +111,7 @@ def solve_large(
     *,
     target: int | None = None,
     signals: bool = True,
+    first: LargeSignals | None = None,
 ) -> LargeFit:
     """Solve one problem at a psi, or with psi adjusted to a number of edges as it goes.
 
@@ -119,19 +128,23 @@ def solve_large(
         Number of edges.
     signals : bool
         Whether to fit signals to the final graph.
+    first : LargeSignals, optional
+        What :func:`first_signals` returns, where several fits share it.
     """
     rho = rho * options.smoothness_scale
     if not spec.fitted:
         return _read_off(data, spec, rho, psi, options, target)
-    _refuse_stiff(data, spec, lam, rho)
     step = make_large_step(data, spec, options.inner_tol)
-    L: Laplacian = options.init or CompleteGraph(data.Y.shape[1], data.Y if spec.signed else None)
+    L = _start(data, spec, options)
     graph: SparseGraph | None = None
     warm: Array | None = None
     rows: list[list[float]] = []
     converged, inner = False, 0
     for iteration in range(options.max_iter):
-        fitted = step.solve(L, lam, rho, warm=warm)
+        if iteration == 0 and first is not None:
+            fitted = first
+        else:
+            fitted = step.solve(L, lam, rho, warm=warm)
         inner += fitted.n_inner
         wanted = target if iteration < SETTLED else None
         graph = _solve_graph(fitted.features, psi, rho, spec, options, wanted, graph)
@@ -151,9 +164,21 @@ def solve_large(
     if signals:
         last = make_large_step(data, spec, min(options.inner_tol, FINAL_TOL))
         fit.signals = _last_signals(last, L, lam, rho, warm)
-        rows.append(_parts(fit.signals, graph, L, rho, options))
+        rows.append(_parts(fit.signals, graph, new, rho, options))
         fit.history = np.array(rows)
     return fit
+
+
+def _start(data: LargeData, spec: ModelSpec, options: LargeOptions) -> Laplacian:
+    return options.init or CompleteGraph(data.Y.shape[1], data.Y if spec.signed else None)
+
+
+def first_signals(
+    data: LargeData, spec: ModelSpec, lam: float, rho: float, options: LargeOptions
+) -> LargeSignals:
+    """Return the signals of the first signal step, which do not depend on psi."""
+    step = make_large_step(data, spec, options.inner_tol)
+    return step.solve(_start(data, spec, options), lam, rho * options.smoothness_scale)
 
 
 def _last_signals(
@@ -183,7 +208,7 @@ def _read_off(
     """GL: one graph step on the data themselves."""
     F = np.ascontiguousarray(data.Y.T)
     if F.shape[1] > F.shape[0]:
-        F = np.ascontiguousarray(np.linalg.qr(data.Y, mode="r").T)
+        F = np.ascontiguousarray(np.asarray(np.linalg.qr(data.Y, mode="r")).T)
     graph = _solve_graph(F, psi, rho, spec, options, target, None)
     L = SparseLaplacian.of(graph.weights, graph.signs)
     parts = _parts(LargeSignals(F, 0.0, 0.0), graph, L, rho, options)
@@ -241,9 +266,10 @@ def graph_term(graph: SparseGraph, options: LargeOptions) -> float:
 def _unchanged(old: Laplacian, new: SparseLaplacian, graph: SparseGraph, tol: float) -> bool:
     size = float(np.sum(new.matrix.data**2))
     if isinstance(old, CompleteGraph):
-        change = size - 2.0 * _product_with_complete(old, graph) + old.size * old.size / (
-            old.size - 1.0
-        )
+        before = old.size * old.size / (old.size - 1.0)
+        if abs(np.sqrt(size) - np.sqrt(before)) > tol * np.sqrt(size):
+            return False  # norms that differ are enough, and products cost more
+        change = size - 2.0 * _product_with_complete(old, graph) + before
     else:
         assert isinstance(old, SparseLaplacian)
         change = float(np.sum((new.matrix - old.matrix).data ** 2))
@@ -260,13 +286,16 @@ def _product_with_complete(old: CompleteGraph, graph: SparseGraph) -> float:
     return float(W.data.sum()) + float(W.data @ signs) / (old.size - 1.0)
 
 
-def _refuse_stiff(data: LargeData, spec: ModelSpec, lam: float, rho: float) -> None:
+def refuse_stiff(
+    data: LargeData, spec: ModelSpec, lam: float, rho: float, scale: float = 1.0
+) -> None:
     """Refuse a rho so large beside lam that lam would be lost beside the rounding of rho L."""
+    if not spec.fitted:
+        return
     K = data.K_x.mean_variance if spec.whitened else float(data.K_z.values.sum()) / data.K_z.size
-    ratio = rho * K / (lam if spec.ridge else 1.0)
+    ratio = rho * scale * K / (lam if spec.ridge else 1.0)
     if ratio > STIFFEST:
         raise NeedsDenseError(
             f"the smoothness term is {ratio:.0e} times the ridge term, beyond {STIFFEST:.0e}: "
             "sparse fits do not resolve that; lower rho, raise lam, or use solver='newton'"
         )
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
@@ -12,8 +12,10 @@ from scipy.sparse import csr_array, diags_array
 from kgl._types import Array
 from kgl.kernels import KernelEigen
 
-__all__ = ["CompleteGraph", "LargeData", "Laplacian", "NodeKernel", "SparseLaplacian"]
+__all__ = ["CompleteGraph", "Laplacian", "LargeData", "NodeKernel", "SparseLaplacian"]
 
+#: Nodes up to which products with the signs of all pairs are in double precision.
+EXACT_UP_TO = 2000
 #: Rows of a block of the signs of all pairs.
 BLOCK = 1024
 
@@ -162,6 +164,11 @@ class CompleteGraph:
         """Its diagonal."""
         return np.ones(self.size)
 
+    @property
+    def is_rough(self) -> bool:
+        """Whether products are in single precision: where the signs of all pairs are many."""
+        return self.Y is not None and self.size > EXACT_UP_TO
+
     def signs(self, rows: np.ndarray, cols: np.ndarray) -> Array:
         """Return the signs of some pairs."""
         if self.Y is None:
@@ -188,7 +195,7 @@ class CompleteGraph:
             return (square - np.outer(total, total)) / (m - 1)
         return (square - self._signs_between(B)) / (m - 1)
 
-    def _single(self) -> tuple[Array, Array]:
+    def _single(self) -> tuple[Any, Any]:
         assert self.Y is not None
         size = np.sqrt(np.einsum("ij,ij->j", self.Y, self.Y))
         scaled = (self.Y / np.where(size > 0.0, size, 1.0)).astype(np.float32)
@@ -196,10 +203,11 @@ class CompleteGraph:
 
     def _signs_times(self, X: Array) -> Array:
         own, across = self._single()
-        out = np.empty_like(X, dtype=float)
+        kind: Any = np.float32 if self.is_rough else float
+        out, right = np.empty_like(X, dtype=float), X.astype(kind)
         for begin in range(0, self.size, BLOCK):
-            block = across[begin : begin + BLOCK] @ own
-            out[begin : begin + BLOCK] = _signs(block).astype(float) @ X
+            block = _signs(across[begin : begin + BLOCK] @ own)
+            out[begin : begin + BLOCK] = block.astype(kind, copy=False) @ right
         return out
 
     def _signs_between(self, B: Array) -> Array:
@@ -225,6 +233,6 @@ class CompleteGraph:
         return np.asarray(total * np.outer(scale, scale))
 
 
-def _signs(products: Array) -> Array:
+def _signs(products: Any) -> Any:
     """Replace products by their signs, 1 for zero."""
     return np.copysign(np.float32(1.0), products + np.float32(0.0), out=products)

@@ -6,9 +6,9 @@ import math
 
 from kgl.problem import ModelSpec
 from kgl.solvers.density import LOWEST, MAX_FITS, NARROW
-from kgl.solvers.density_step import edge_tolerance
-from kgl.solvers.lowrank.alternating import LargeFit, LargeOptions, solve_large
+from kgl.solvers.lowrank.alternating import LargeFit, LargeOptions, first_signals, solve_large
 from kgl.solvers.lowrank.data import LargeData
+from kgl.solvers.sparse.density import sparse_edge_tolerance
 
 __all__ = ["fit_large"]
 
@@ -51,13 +51,16 @@ def fit_large(
         fit = solve_large(data, spec, lam, rho, 0.0, options, target=target)
         return fit, abs(fit.graph.n_edges - target)
     m = data.Y.shape[1]
-    search = solve_large(data, spec, lam, rho, 0.0, options, target=target, signals=False)
-    enough, floor = edge_tolerance(m), math.log(search.psi * LOWEST)
+    first = first_signals(data, spec, lam, rho, options)
+    search = solve_large(
+        data, spec, lam, rho, 0.0, options, target=target, signals=False, first=first
+    )
+    enough, floor = sparse_edge_tolerance(m, target), math.log(search.psi * LOWEST)
     here = math.log(search.psi)
     low, high = (-math.inf, 0), (math.inf, 0)
     best: tuple[int, LargeFit] | None = None
     for attempt in range(MAX_FITS + 1):
-        fit = solve_large(data, spec, lam, rho, math.exp(here), options)
+        fit = solve_large(data, spec, lam, rho, math.exp(here), options, first=first)
         count = fit.graph.n_edges
         gap = abs(count - target)
         if best is None or gap < best[0]:

@@ -17,6 +17,7 @@ kernel over the nodes         method
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +25,7 @@ import numpy as np
 from kgl._types import Array
 from kgl.problem import ModelSpec
 from kgl.solvers.cg import conjugate_gradients
-from kgl.solvers.lowrank.data import CompleteGraph, LargeData, Laplacian
+from kgl.solvers.lowrank.data import CompleteGraph, Laplacian, LargeData
 
 __all__ = [
     "FactorStep",
@@ -34,6 +35,11 @@ __all__ = [
     "NodeStep",
     "make_large_step",
 ]
+
+
+#: Relative tolerance of the first step, from the complete graph, where its products are rough.
+#: Only the start depends on it.
+ROUGH = 1e-5
 
 
 @dataclass(eq=False)
@@ -118,7 +124,7 @@ class _FactorBase(LargeStep):
     def _result(self, T: Array, lam: float, fit: float, signals: bool) -> LargeSignals:
         """Return signals from coefficients T (r, r_z) of the nodes in B."""
         ridge = lam * float(np.sum(T**2))
-        root = T if T.shape[1] <= T.shape[0] else np.linalg.qr(T.T, mode="r").T
+        root = T if T.shape[1] <= T.shape[0] else np.asarray(np.linalg.qr(T.T, mode="r")).T
         out = LargeSignals(np.ascontiguousarray(self._B @ root), fit, ridge)
         if signals:
             out.nodes, out.coefficients = self._B @ T, T
@@ -135,7 +141,7 @@ class FactorStep(_FactorBase):
         self._root = self._seen
         if data.K_z.is_identity and self._seen.shape[0] > self._seen.shape[1]:
             # independent rows count by their Gram matrix alone
-            self._root = np.linalg.qr(self._seen, mode="r")
+            self._root = np.asarray(np.linalg.qr(self._seen, mode="r"))
 
     def solve(
         self,
@@ -178,10 +184,11 @@ class MaskedFactorStep(_FactorBase):
     ) -> LargeSignals:
         """See the base class."""
         data = self.data
-        assert data.mask is not None
+        mask = data.mask
+        assert mask is not None
         mu, X = self._pencil(L, lam, rho)
         N, root = self._B @ X, data.root_z
-        share = float(data.mask.mean())
+        share = float(mask.mean())
         diagonal = 1.0 + share * root**2 * mu
         rhs = root * (data.coefficients @ N)
         # at the solution x is this function of the residuals, whatever basis it was found in
@@ -189,7 +196,7 @@ class MaskedFactorStep(_FactorBase):
 
         def fitted(x: Array) -> Array:
             values = data.lift(root * x) @ N.T
-            values *= data.mask
+            values *= mask
             return np.asarray(values)
 
         def operator(_: Array) -> object:
@@ -224,7 +231,7 @@ class NodeStep(LargeStep):
         n, m = self._seen.shape
         if data.K_z.is_identity and data.mask is None and n > m:
             # independent rows count by their Gram matrix alone
-            self._root = np.linalg.qr(self._seen, mode="r")
+            self._root = np.asarray(np.linalg.qr(self._seen, mode="r"))
         self._outside = max(float(np.sum(data.Y**2) - np.sum(self._seen**2)), 0.0)
 
     def _precision(self, x: Array, lam: float) -> Array:
@@ -259,47 +266,64 @@ class NodeStep(LargeStep):
     ) -> LargeSignals:
         """See the base class."""
         data = self.data
-        complete = data.mask is None
         seen = self._seen if signals else self._root
-        identity = data.K_z.is_identity
-        z = np.ones((len(seen), 1)) if identity else data.root_z**2
+        z = np.ones((len(seen), 1)) if data.K_z.is_identity else data.root_z**2
         root = np.sqrt(z)
         strength = rho * (np.ones_like(z) if self.spec.whitened else z)
+        rhs, diagonal = root * seen, self._diagonal(L, z, lam, rho)
+        start = warm if warm is not None and warm.shape == rhs.shape else None
+        tol = max(self.tol, ROUGH) if isinstance(L, CompleteGraph) and L.is_rough else self.tol
 
         def prior(x: Array, strength: Array) -> Array:
             return self._precision(x, lam) + strength * L.product(x.T).T
 
-        def alone(z: Array, strength: Array) -> object:
-            return lambda x: z * x + prior(x, strength)
-
-        def together(_: Array) -> object:
-            def product(x: Array) -> Array:
-                values = data.lift(root * x[0])
-                values *= data.mask
-                return (root * data.lower(values) + prior(x[0], strength))[None]
-
-            return product
-
-        rhs, diagonal = root * seen, self._diagonal(L, z, lam, rho)
-        start = warm if warm is not None and warm.shape == rhs.shape else None
-        if complete:
+        if data.mask is None or data.K_z.is_identity:
+            # directions or rows are systems of their own
+            own = z if data.mask is None else data.mask.astype(float)
             x, count = conjugate_gradients(
-                alone, (z, strength), diagonal, rhs, start, self.tol  # type: ignore[arg-type]
+                lambda own, strength: lambda x: own * x + prior(x, strength),
+                (own, strength), diagonal, rhs, start, tol,
             )  # fmt: skip
-            residual = float(np.sum((seen - root * x) ** 2)) + self._outside
         else:
-            x, count = conjugate_gradients(
-                together,  # type: ignore[arg-type]
-                (np.zeros(1),), diagonal[None], rhs[None],
-                None if start is None else start[None], self.tol,
-            )  # fmt: skip
-            x = x[0]
-            residual = float(np.sum((data.Y - data.mask * data.lift(root * x)) ** 2))
+            x, count = self._together(root, strength, prior, diagonal, rhs, start, tol)
         ridge = float(np.sum(x * self._precision(x, lam)))
         features = x.T if self.spec.whitened else (root * x).T
-        out = LargeSignals(np.ascontiguousarray(features), residual, ridge, warm=x, n_inner=count)
+        fit = self._error(seen, root * x)
+        out = LargeSignals(np.ascontiguousarray(features), fit, ridge, warm=x, n_inner=count)
         if signals:
             out.nodes = np.ascontiguousarray(x.T)
             if data.K_x.factor is not None:
                 out.coefficients = data.K_x.coefficients(out.nodes)
         return out
+
+    def _together(
+        self,
+        root: Array,
+        strength: Array,
+        prior: Callable[[Array, Array], Array],
+        diagonal: Array,
+        rhs: Array,
+        start: Array | None,
+        tol: float,
+    ) -> tuple[Array, int]:
+        """Solve one system of all directions and nodes, which gaps link."""
+        data, mask = self.data, self.data.mask
+        assert mask is not None
+
+        def product(x: Array) -> Array:
+            values = data.lift(root * x[0])
+            values *= mask
+            return (root * data.lower(values) + prior(x[0], strength))[None]
+
+        first = None if start is None else start[None]
+        x, count = conjugate_gradients(
+            lambda _: product, (np.zeros(1),), diagonal[None], rhs[None], first, tol
+        )
+        return x[0], count
+
+    def _error(self, seen: Array, fitted: Array) -> float:
+        """Return the squared error over the observed entries."""
+        mask = self.data.mask
+        if mask is None:
+            return float(np.sum((seen - fitted) ** 2)) + self._outside
+        return float(np.sum((self.data.Y - mask * self.data.lift(fitted)) ** 2))

@@ -16,7 +16,9 @@ __all__ = ["near_pairs", "nearest", "pair_keys"]
 _SMALL = 2000
 #: Cells around a node in which its neighbours are sought.
 _PROBES = 10
-_BLOCK = 1 << 22
+#: Nodes to choose from for each neighbour wanted.
+_SPARE = 4
+_BLOCK = 1 << 19
 
 
 def pair_keys(rows: np.ndarray, cols: np.ndarray, m: int) -> np.ndarray:
@@ -75,8 +77,9 @@ def near_pairs(points: Array, k: int, *, signed: bool) -> np.ndarray:
     for c, inside in enumerate(members):
         if not len(inside):
             continue
-        # more cells where a few do not hold enough nodes
-        n_cells = max(_PROBES, 1 + int(np.searchsorted(np.cumsum(sizes[closest[c]]), k + 1)))
+        # more cells where a few do not hold nodes enough
+        held = np.cumsum(sizes[closest[c]])
+        n_cells = max(_PROBES, 1 + int(np.searchsorted(held, min(_SPARE * k + 1, m))))
         around = np.concatenate([members[other] for other in closest[c][:n_cells]])
         found = nearest(points, inside, around, k, signed=signed)
         keys.append(pair_keys(np.repeat(inside, k), found.ravel(), m))

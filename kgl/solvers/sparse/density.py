@@ -19,7 +19,14 @@ from kgl.solvers.sparse.pool import PairPool, Progress
 from kgl.solvers.sparse.restricted import Solution
 from kgl.solvers.sparse.result import SparseGraph
 from kgl.solvers.sparse.rules import PairRules, RuleIndex
-from kgl.solvers.sparse.step import NEIGHBOURS, Task, check_task, solve_candidates, solve_pool
+from kgl.solvers.sparse.step import (
+    NEIGHBOURS,
+    Task,
+    check_task,
+    solve_candidates,
+    solve_pool,
+    warm_start,
+)
 
 __all__ = ["sparse_density_step", "sparse_edge_tolerance"]
 
@@ -96,10 +103,10 @@ def sparse_density_step(
     index = RuleIndex(rules, m)
     pool = PairPool(features, float(rho), index, progress)
     k = max(NEIGHBOURS, math.ceil(3.0 * target_edges / m))
-    pool.fill(k, None if start is None else start.candidates, least=target_edges * 3 // 2)
+    candidates, degrees = warm_start(start, m)
+    pool.fill(k, candidates, least=target_edges * 3 // 2)
     allowed = len(pool.keys) if pool.complete else m * (m - 1) // 2 - len(index.forbidden)
     wanted = min(int(target_edges), allowed)
-    degrees = None if start is None else np.asarray(start.weights.sum(axis=1)).ravel()
     return _search(pool, psi, wanted, task, degrees)
 
 

@@ -24,8 +24,8 @@ __all__ = ["Axes", "Features"]
 _EXACT = 512
 #: Axes at most.
 _MOST_AXES = 128
-#: Numbers that a block of differences may have.
-_BLOCK = 1 << 21
+#: Numbers that a block of differences may have: they stay in the cache.
+_BLOCK = 1 << 17
 
 
 @dataclass

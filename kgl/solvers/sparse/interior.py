@@ -92,7 +92,9 @@ class _System:
         rhs = self.scale * (self.degree_gap / s.v - s.sums(fixed))
         dv = self.scale * self.solve(rhs)
         dw = fixed + self.theta * s.ends(dv)
-        return dv, dw, (change - s.s * dw) / s.w
+        # weights that have vanished give no number, at which the caller stops
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return dv, dw, (change - s.s * dw) / s.w
 
     def step(self) -> tuple[Array, Array, Array]:
         """Return the next weights, slacks and potentials: a prediction and its correction."""
@@ -189,4 +191,5 @@ def _factored(
 def _room(x: Array, dx: Array) -> float:
     """Return the longest step along ``dx`` that keeps positive ``x`` at or above zero."""
     falling = dx < 0.0
-    return float((x[falling] / -dx[falling]).min(initial=np.inf))
+    with np.errstate(over="ignore"):  # a change next to nothing leaves room without end
+        return float((x[falling] / -dx[falling]).min(initial=np.inf))

@@ -12,6 +12,7 @@ for every psi.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -28,6 +29,8 @@ __all__ = ["PairPool"]
 _MOST = 60_000_000
 #: Axes on which near neighbours are sought.
 _NEIGHBOUR_AXES = 32
+#: Factor by which neighbours are made more where they are too few.
+_WIDER = 2
 
 Progress = Callable[[int, int], None]
 
@@ -59,6 +62,7 @@ class PairPool:
         self.ceilings: Array | None = None
         self.n_passes = 0
         self._screen: Screen | None = None
+        self._n_neighbours = 0
 
     @property
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
@@ -88,9 +92,28 @@ class PairPool:
         if start is not None:
             self.add(pair_keys(*start, self.m))
         if len(self.keys) < least:
-            points = self.screen.axes.points[:, :_NEIGHBOUR_AXES]
-            self.add(near_pairs(points, k, signed=self.features.signed))
+            self._add_neighbours(k)
         self._reach_all()
+
+    def _add_neighbours(self, k: int) -> None:
+        self._n_neighbours = min(k, self.m - 1)
+        points = self.screen.axes.points[:, :_NEIGHBOUR_AXES]
+        self.add(near_pairs(points, k, signed=self.features.signed))
+
+    def widen(self) -> bool:
+        """Add more neighbours of each node; return whether there was anything to add.
+
+        Potentials over too few candidates are far above those over all pairs, and would bring in
+        pairs that nobody needs.
+        """
+        if self.complete or self._n_neighbours == self.m - 1:
+            return False
+        held = math.ceil(2 * len(self.keys) / self.m)
+        k = _WIDER * max(held, self._n_neighbours)
+        if k * self.m > 2 * _MOST:  # pricing will refuse them too, with the reason
+            return False
+        self._add_neighbours(k)
+        return True
 
     def _reach_all(self) -> None:
         """Give each node a candidate, if it may have any: its nearest permitted pairs."""

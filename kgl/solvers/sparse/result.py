@@ -185,13 +185,13 @@ def _positions(block: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _apply_rules(near: Array, own: np.ndarray, index: RuleIndex, m: int) -> None:
-    """Take pairs out that may not be edges."""
-    if not len(index.forbidden):
-        return
-    low, high = np.divmod(index.forbidden, m)
-    for one, other in ((low, high), (high, low)):
-        use = (one >= own[0]) & (one <= own[-1])
-        near[one[use] - own[0], other[use]] = -np.inf
+    """Take pairs out that may not be edges, and take penalties off."""
+    for keys, values in ((index.forbidden, np.inf), (index.penalised, index.penalty)):
+        low, high = np.divmod(keys, m)
+        for one, other in ((low, high), (high, low)):
+            use = (one >= own[0]) & (one <= own[-1])
+            less = values[use] if isinstance(values, np.ndarray) else values
+            near[one[use] - own[0], other[use]] -= less
 
 
 def _sharpen(

@@ -75,15 +75,15 @@ class RuleIndex:
         rules = PairRules() if rules is None else rules
         none = np.zeros(0, dtype=np.int64)
         self.allowed: np.ndarray | None = None
-        self.forbidden, self._penalised, self._penalty = none, none, np.zeros(0)
+        self.forbidden, self.penalised, self.penalty = none, none, np.zeros(0)
         if rules.forbidden is not None:
             self.forbidden, _ = _upper_keys(rules.forbidden, m, "forbidden")
         if rules.penalty is not None:
-            self._penalised, self._penalty = _upper_keys(rules.penalty, m, "penalty")
+            self.penalised, self.penalty = _upper_keys(rules.penalty, m, "penalty")
             # an infinite penalty forbids a pair
-            infinite = np.isinf(self._penalty)
-            self.forbidden = np.union1d(self.forbidden, self._penalised[infinite])
-            self._penalised, self._penalty = self._penalised[~infinite], self._penalty[~infinite]
+            infinite = np.isinf(self.penalty)
+            self.forbidden = np.union1d(self.forbidden, self.penalised[infinite])
+            self.penalised, self.penalty = self.penalised[~infinite], self.penalty[~infinite]
         if rules.allowed is not None:
             keys, _ = _upper_keys(rules.allowed, m, "allowed")
             self.allowed = keys[~contains(self.forbidden, keys)]
@@ -97,7 +97,7 @@ class RuleIndex:
 
     def penalties(self, keys: np.ndarray) -> Array | float:
         """Return what is added to the costs of pairs."""
-        if not len(self._penalised):
+        if not len(self.penalised):
             return 0.0
-        at, found = positions(self._penalised, keys)
-        return np.where(found, self._penalty[at], 0.0)
+        at, found = positions(self.penalised, keys)
+        return np.where(found, self.penalty[at], 0.0)

@@ -29,6 +29,8 @@ NEIGHBOURS = 15
 #: Rounds of column generation at most; two or three are usual.
 _MAX_ROUNDS = 60
 _MAX_STEPS = 200
+#: Share of candidates that are edges above which there are too few candidates.
+_CROWDED = 0.7
 #: Rows in a sampled certificate: at least so many, and at least this share.
 _SAMPLE, _SAMPLE_SHARE = 256, 0.02
 
@@ -107,9 +109,23 @@ def sparse_graph_step(
     check_task(psi, rho, task)
     features = Features(F, signed=signed)
     pool = PairPool(features, float(rho), RuleIndex(rules, len(features)), progress)
-    pool.fill(NEIGHBOURS, None if start is None else start.candidates)
-    degrees = None if start is None else np.asarray(start.weights.sum(axis=1)).ravel()
+    candidates, degrees = warm_start(start, len(features))
+    pool.fill(NEIGHBOURS, candidates)
     return solve_pool(pool, float(psi), task, degrees)
+
+
+def warm_start(
+    start: SparseGraph | None, m: int
+) -> tuple[tuple[np.ndarray, np.ndarray] | None, Array | None]:
+    """Return the candidates and degrees of an earlier result, if there is one."""
+    if start is None:
+        return None, None
+    if start.weights.shape[0] != m:
+        raise ValueError(
+            f"start is a graph of {start.weights.shape[0]} nodes and F has {m} rows; start from a "
+            "graph of the same nodes"
+        )
+    return start.candidates, np.asarray(start.weights.sum(axis=1)).ravel()
 
 
 def solve_pool(pool: PairPool, psi: float, task: Task, degrees: Array | None) -> SparseGraph:
@@ -119,6 +135,8 @@ def solve_pool(pool: PairPool, psi: float, task: Task, degrees: Array | None) ->
         solution = solve_candidates(pool, psi, task, degrees)
         n_steps += solution.n_steps
         degrees = solution.degrees
+        if task.certify and _crowded(pool, solution) and pool.widen():
+            continue
         done = task.certify != "all" or pool.complete
         if done or not pool.cover(solution.levels, solution.margin):
             return _result(pool, psi, task, solution, n_rounds, n_steps)
@@ -126,6 +144,11 @@ def solve_pool(pool: PairPool, psi: float, task: Task, degrees: Array | None) ->
         f"column generation found new pairs in each of {_MAX_ROUNDS} rounds; the potentials "
         "do not settle: rescale the data, or choose a psi nearer to the scale of the distances"
     )
+
+
+def _crowded(pool: PairPool, solution: Solution) -> bool:
+    """Return whether so many candidates are edges that others probably should be."""
+    return len(solution.edges) > _CROWDED * len(pool.keys)
 
 
 def solve_candidates(pool: PairPool, psi: float, task: Task, degrees: Array | None) -> Solution:
