@@ -118,6 +118,11 @@ def fit_grid(
         for chosen in kernel_choices(kernels)
     ]
     problem, each = problems[0], problems[0].n_points
+    if signals and problem.ready.n_rows is not None:
+        raise ValueError(
+            "signals=True needs the rows, but Y are sums over rows; leave it out, and take the "
+            "signals of one fit from kgl.compress(...).signals(model, data)"
+        )
     solver_options = replace(problem.ready.options, signals=signals, history=objective)
     report = reporter(progress, "grid point")
     done: list[tuple[np.ndarray, GridResult]] = []
@@ -226,7 +231,7 @@ class GridProblem:
 
     def warn(self, residual: Array, converged: np.ndarray, stacklevel: int = 3) -> None:
         """Warn where a graph is inexact or the alternation was cut short."""
-        if self.estimator.solver == "newton":
+        if not self.estimator.solver.startswith("cvxpy"):
             warn_if_inexact(float(residual.max()), stacklevel=stacklevel + 1)
         left = int(np.count_nonzero(~converged))
         if left:

@@ -27,6 +27,8 @@ from kgl.grid import (
     prepare_grid,
 )
 from kgl.preparation import Preparation
+from kgl.rows import CompressedRows
+from kgl.rows.folds import check_row_folds, row_fold_errors
 from kgl.skewness import check_log
 from kgl.solvers.grid import solve_grid
 
@@ -117,7 +119,8 @@ def select_held_out(
         As for :func:`kgl.fit_grid`, with lam and rho of :data:`HELD_OUT_GRID` by default;
         ``kernel_x`` and ``kernel_z`` may be lists of kernels to choose from. The model must predict
         entries that it leaves out of the fit: GL predicts nothing and GL2Step treats them as zero,
-        so both are refused.
+        so both are refused. Of compressed rows (:func:`kgl.compress`) whole rows are held out, and
+        each of their entries is predicted from the others of its row.
     psi : sequence of float, optional
         Values to cross with the others. With ``graph="density"`` none are needed: the errors of
         (lam, rho) are then those of graphs with the wanted density. Where psi is given all the
@@ -152,7 +155,10 @@ def select_held_out(
     check_model(model)
     target: dict[str, Any] = {"density": density, "average_degree": average_degree}
     _check_held_out(model, graph, target, options)
-    values = as_floats(Y)
+    compressed = isinstance(Y, CompressedRows)
+    if compressed:
+        check_row_folds(Y, folds, n_folds)
+    values = np.empty((0, len(Y.names))) if compressed else as_floats(Y)
     m = values.shape[-1]
     edges = model(**target)._target_edges(m)  # a bad target is refused before the work
     axes: dict[str, Any] = {"lam": lam, "rho": rho, "psi": psi, "density": None}
@@ -167,13 +173,19 @@ def select_held_out(
     check_log(options.get("log", "auto"))
     plain = {**options, "log": False}
     problems = [prepare_grid(model, Y, side, axes, {**plain, **kernels}) for kernels in choices]
-    held_out = choose_folds(folds, values, n_folds, seed)
+    held_out = [] if compressed else choose_folds(folds, values, n_folds, seed)
+    n_folds = Y.n_folds if compressed else len(held_out)
     report = reporter(progress, "fold")
-    total = len(problems) * len(held_out)
+    total = len(problems) * n_folds
     found: list[Array] = []
     for problem in problems:
-        done = len(found) * len(held_out)
-        found.append(_fold_errors(problem, values, held_out, _counted(report, done, total)))
+        counted = _counted(report, len(found) * n_folds, total)
+        if compressed:
+            errors, residual = row_fold_errors(problem, Y, counted)
+            problem.warn(residual, np.ones(1, dtype=bool))
+            found.append(errors)
+        else:
+            found.append(_fold_errors(problem, values, held_out, counted))
     which = int(np.argmin([np.mean(errors, axis=0).min() for errors in found]))
     problem, errors, options = problems[which], found[which], {**options, **choices[which]}
     mse = np.mean(errors, axis=0)
@@ -183,9 +195,10 @@ def select_held_out(
     _warn_at_end({n: v for n, v in problem.axes.items() if n in HELD_OUT_GRID}, best)
     instability = None
     if graph == "stability":
-        best["psi"], instability = _stable_psi(
-            [_hide(Y, held) for held in held_out], model, side, problem, best, max_instability
-        )
+        trains = [_hide(Y, held) for held in held_out]
+        if compressed:
+            trains = [Y.without(fold) for fold in range(n_folds)]
+        best["psi"], instability = _stable_psi(trains, model, side, problem, best, max_instability)
     elif graph == "density":
         best = {name: best[name] for name in ("lam", "rho")}
         options = {**options, **target}
@@ -194,7 +207,7 @@ def select_held_out(
         estimator,
         {**best, "psi": estimator.psi_},
         mse,
-        np.std(errors, axis=0, ddof=1) / np.sqrt(len(held_out)),
+        np.std(errors, axis=0, ddof=1) / np.sqrt(n_folds),
         problem.params,
         instability,
         choices[which],
