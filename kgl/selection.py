@@ -9,10 +9,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from kgl._parallel import check_n_jobs, in_order
 from kgl._progress import Progress, reporter
 from kgl._types import Array
 from kgl._validation import as_floats, check_option
@@ -106,6 +108,7 @@ def select_held_out(
     n_folds: int = 5,
     folds: str | Sequence[np.ndarray] = "auto",
     seed: int | np.random.Generator = 0,
+    n_jobs: int | None = None,
     progress: Callable[[int, int], None] | bool | None = None,
     **options: Any,
 ) -> HeldOut:
@@ -140,6 +143,9 @@ def select_held_out(
         predict: single entries, or blocks where values are missing in blocks.
     seed : int or Generator
         Source of the split.
+    n_jobs : int, optional
+        Workers that share the folds, as for :func:`kgl.fit_grid`, with the same bytes for any
+        number of them.
     progress : callable or bool, optional
         Called as ``progress(done, total)`` after each fold; True writes to standard error, and so
         does None (the default) on a terminal if the work is long.
@@ -149,6 +155,7 @@ def select_held_out(
     HeldOut
     """
     check_option("graph", graph, ("density", "stability", "mse"))
+    n_jobs = check_n_jobs(n_jobs)
     check_model(model)
     target: dict[str, Any] = {"density": density, "average_degree": average_degree}
     _check_held_out(model, graph, target, options)
@@ -168,12 +175,7 @@ def select_held_out(
     plain = {**options, "log": False}
     problems = [prepare_grid(model, Y, side, axes, {**plain, **kernels}) for kernels in choices]
     held_out = choose_folds(folds, values, n_folds, seed)
-    report = reporter(progress, "fold")
-    total = len(problems) * len(held_out)
-    found: list[Array] = []
-    for problem in problems:
-        done = len(found) * len(held_out)
-        found.append(_fold_errors(problem, values, held_out, _counted(report, done, total)))
+    found = _all_errors(problems, values, held_out, n_jobs, reporter(progress, "fold"))
     which = int(np.argmin([np.mean(errors, axis=0).min() for errors in found]))
     problem, errors, options = problems[which], found[which], {**options, **choices[which]}
     mse = np.mean(errors, axis=0)
@@ -183,8 +185,9 @@ def select_held_out(
     _warn_at_end({n: v for n, v in problem.axes.items() if n in HELD_OUT_GRID}, best)
     instability = None
     if graph == "stability":
+        trains = [_hide(Y, held) for held in held_out]
         best["psi"], instability = _stable_psi(
-            [_hide(Y, held) for held in held_out], model, side, problem, best, max_instability
+            trains, model, side, problem, best, max_instability, n_jobs
         )
     elif graph == "density":
         best = {name: best[name] for name in ("lam", "rho")}
@@ -201,9 +204,29 @@ def select_held_out(
     )
 
 
-def _counted(report: Progress | None, before: int, total: int) -> Progress | None:
-    """Return a report that counts on from ``before``."""
-    return None if report is None else lambda done, _: report(before + done, total)
+def _all_errors(
+    problems: Sequence[GridProblem],
+    values: Array,
+    folds: list[np.ndarray],
+    n_jobs: int | None,
+    report: Progress | None,
+) -> list[Array]:
+    """Return the error of each fold at every point, for each problem; one warning for its folds."""
+    parts = [(problem, held) for problem in problems for held in folds]
+    errors: list[Array] = []
+    residuals: list[Array] = []
+    for error, residual in in_order(partial(_fold_errors, values), parts, n_jobs):
+        errors.append(error)
+        residuals.append(residual)
+        if report is not None:
+            report(len(errors), len(parts))
+    found = []
+    for k, problem in enumerate(problems):
+        own = slice(k * len(folds), (k + 1) * len(folds))
+        found.append(np.concatenate(errors[own]))
+        # fits of folds are cut short on purpose
+        problem.warn(np.concatenate(residuals[own]), np.ones(1, dtype=bool), stacklevel=4)
+    return found
 
 
 def _check_held_out(
@@ -235,13 +258,9 @@ def _check_held_out(
         )
 
 
-def _fold_errors(
-    problem: GridProblem,
-    values: Array,
-    folds: list[np.ndarray],
-    progress: Callable[[int, int], None] | None,
-) -> Array:
-    """Return the error of each fold at every point, with one warning for all folds."""
+def _fold_errors(values: Array, part: tuple[GridProblem, np.ndarray]) -> tuple[Array, Array]:
+    """Return the error of one fold at every point, and the residuals of its graphs."""
+    problem, held = part
     ready, estimator = problem.ready, problem.estimator
     options = loosened(replace(ready.options, signals=True))
     residual = []
@@ -258,12 +277,8 @@ def _fold_errors(
             signals = chunk.batch.signals
             yield chunk.where, None if signals is None else own.undo(signals)
 
-    errors = cross_validate_grid(
-        values / units, folds, predict, problem.n_points, progress=progress
-    )
-    # fits of folds are cut short on purpose
-    problem.warn(np.concatenate(residual), np.ones(1, dtype=bool), stacklevel=4)
-    return errors
+    errors = cross_validate_grid(values / units, [held], predict, problem.n_points)
+    return errors, np.concatenate(residual)
 
 
 def _warn_at_end(axes: dict[str, Array], best: dict[str, Any]) -> None:
@@ -285,6 +300,7 @@ def _stable_psi(
     problem: GridProblem,
     best: dict[str, Any],
     max_instability: float,
+    n_jobs: int | None,
 ) -> tuple[float, Array]:
     """Return the psi whose edges are stable between folds, and the instability of every psi."""
     psi = problem.axes["psi"]
@@ -293,7 +309,7 @@ def _stable_psi(
     exact = {**problem.options, "solver": "newton", "backend": None}
     edge_sets, complete = [], np.zeros(len(psi), dtype=bool)
     for train in trains:
-        path = fit_grid(model, train, **side, **fixed, psi=psi, **exact)
+        path = fit_grid(model, train, **side, **fixed, psi=psi, n_jobs=n_jobs, **exact)
         assert path.weights is not None and path.scores is not None
         edge_sets.append(path.weights > 0)
         complete |= (edge_sets[-1] | np.isneginf(path.scores)).all(axis=1)
