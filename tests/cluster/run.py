@@ -215,7 +215,7 @@ def main() -> None:
     stop_on_signals()
     folder = Path(tempfile.mkdtemp(prefix="kgl-slurm-"))
     try:
-        verdict = test(folder, options.study, partition)
+        verdict = both_runs(folder, options.study, partition)
     finally:
         if options.keep:
             say(f"kept: {folder}")
@@ -224,7 +224,7 @@ def main() -> None:
     print(verdict)
 
 
-def test(root: Path, study: str, partition: str) -> str:
+def both_runs(root: Path, study: str, partition: str) -> str:
     """Run both runs, compare them, and return what was found; an error if it is a difference."""
     begin, cpus = time.monotonic(), os.cpu_count() or 1
     local, cluster = Run(root / "local", study), Run(root / "cluster", study)
