@@ -9,10 +9,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from kgl._parallel import check_n_jobs, in_order
 from kgl._progress import Progress, reporter
 from kgl._types import Array
 from kgl._validation import as_floats, check_option
@@ -108,6 +110,7 @@ def select_held_out(
     n_folds: int = 5,
     folds: str | Sequence[np.ndarray] = "auto",
     seed: int | np.random.Generator = 0,
+    n_jobs: int | None = None,
     progress: Callable[[int, int], None] | bool | None = None,
     **options: Any,
 ) -> HeldOut:
@@ -143,6 +146,9 @@ def select_held_out(
         predict: single entries, or blocks where values are missing in blocks.
     seed : int or Generator
         Source of the split.
+    n_jobs : int, optional
+        Workers that share the folds, as for :func:`kgl.fit_grid`, with the same bytes for any
+        number of them.
     progress : callable or bool, optional
         Called as ``progress(done, total)`` after each fold; True writes to standard error, and so
         does None (the default) on a terminal if the work is long.
@@ -152,6 +158,7 @@ def select_held_out(
     HeldOut
     """
     check_option("graph", graph, ("density", "stability", "mse"))
+    n_jobs = check_n_jobs(n_jobs)
     check_model(model)
     target: dict[str, Any] = {"density": density, "average_degree": average_degree}
     _check_held_out(model, graph, target, options)
@@ -176,16 +183,10 @@ def select_held_out(
     held_out = [] if compressed else choose_folds(folds, values, n_folds, seed)
     n_folds = Y.n_folds if compressed else len(held_out)
     report = reporter(progress, "fold")
-    total = len(problems) * n_folds
-    found: list[Array] = []
-    for problem in problems:
-        counted = _counted(report, len(found) * n_folds, total)
-        if compressed:
-            errors, residual = row_fold_errors(problem, Y, counted)
-            problem.warn(residual, np.ones(1, dtype=bool))
-            found.append(errors)
-        else:
-            found.append(_fold_errors(problem, values, held_out, counted))
+    if compressed:
+        found = _row_errors(problems, Y, report)
+    else:
+        found = _all_errors(problems, values, held_out, n_jobs, report)
     which = int(np.argmin([np.mean(errors, axis=0).min() for errors in found]))
     problem, errors, options = problems[which], found[which], {**options, **choices[which]}
     mse = np.mean(errors, axis=0)
@@ -198,7 +199,9 @@ def select_held_out(
         trains = [_hide(Y, held) for held in held_out]
         if compressed:
             trains = [Y.without(fold) for fold in range(n_folds)]
-        best["psi"], instability = _stable_psi(trains, model, side, problem, best, max_instability)
+        best["psi"], instability = _stable_psi(
+            trains, model, side, problem, best, max_instability, n_jobs
+        )
     elif graph == "density":
         best = {name: best[name] for name in ("lam", "rho")}
         options = {**options, **target}
@@ -217,6 +220,45 @@ def select_held_out(
 def _counted(report: Progress | None, before: int, total: int) -> Progress | None:
     """Return a report that counts on from ``before``."""
     return None if report is None else lambda done, _: report(before + done, total)
+
+
+def _row_errors(
+    problems: Sequence[GridProblem], Y: CompressedRows, report: Progress | None
+) -> list[Array]:
+    """Return the errors of folds of rows at every point, for each problem, of compressed data."""
+    found: list[Array] = []
+    total = len(problems) * Y.n_folds
+    for problem in problems:
+        counted = _counted(report, len(found) * Y.n_folds, total)
+        errors, residual = row_fold_errors(problem, Y, counted)
+        problem.warn(residual, np.ones(1, dtype=bool), stacklevel=4)
+        found.append(errors)
+    return found
+
+
+def _all_errors(
+    problems: Sequence[GridProblem],
+    values: Array,
+    folds: list[np.ndarray],
+    n_jobs: int | None,
+    report: Progress | None,
+) -> list[Array]:
+    """Return the error of each fold at every point, for each problem; one warning for its folds."""
+    parts = [(problem, held) for problem in problems for held in folds]
+    errors: list[Array] = []
+    residuals: list[Array] = []
+    for error, residual in in_order(partial(_fold_errors, values), parts, n_jobs):
+        errors.append(error)
+        residuals.append(residual)
+        if report is not None:
+            report(len(errors), len(parts))
+    found = []
+    for k, problem in enumerate(problems):
+        own = slice(k * len(folds), (k + 1) * len(folds))
+        found.append(np.concatenate(errors[own]))
+        # fits of folds are cut short on purpose
+        problem.warn(np.concatenate(residuals[own]), np.ones(1, dtype=bool), stacklevel=4)
+    return found
 
 
 def _check_held_out(
@@ -248,13 +290,9 @@ def _check_held_out(
         )
 
 
-def _fold_errors(
-    problem: GridProblem,
-    values: Array,
-    folds: list[np.ndarray],
-    progress: Callable[[int, int], None] | None,
-) -> Array:
-    """Return the error of each fold at every point, with one warning for all folds."""
+def _fold_errors(values: Array, part: tuple[GridProblem, np.ndarray]) -> tuple[Array, Array]:
+    """Return the error of one fold at every point, and the residuals of its graphs."""
+    problem, held = part
     ready, estimator = problem.ready, problem.estimator
     options = loosened(replace(ready.options, signals=True))
     residual = []
@@ -271,12 +309,8 @@ def _fold_errors(
             signals = chunk.batch.signals
             yield chunk.where, None if signals is None else own.undo(signals)
 
-    errors = cross_validate_grid(
-        values / units, folds, predict, problem.n_points, progress=progress
-    )
-    # fits of folds are cut short on purpose
-    problem.warn(np.concatenate(residual), np.ones(1, dtype=bool), stacklevel=4)
-    return errors
+    errors = cross_validate_grid(values / units, [held], predict, problem.n_points)
+    return errors, np.concatenate(residual)
 
 
 def _warn_at_end(axes: dict[str, Array], best: dict[str, Any]) -> None:
@@ -298,6 +332,7 @@ def _stable_psi(
     problem: GridProblem,
     best: dict[str, Any],
     max_instability: float,
+    n_jobs: int | None,
 ) -> tuple[float, Array]:
     """Return the psi whose edges are stable between folds, and the instability of every psi."""
     psi = problem.axes["psi"]
@@ -306,7 +341,7 @@ def _stable_psi(
     exact = {**problem.options, "solver": "newton", "backend": None}
     edge_sets, complete = [], np.zeros(len(psi), dtype=bool)
     for train in trains:
-        path = fit_grid(model, train, **side, **fixed, psi=psi, **exact)
+        path = fit_grid(model, train, **side, **fixed, psi=psi, n_jobs=n_jobs, **exact)
         assert path.weights is not None and path.scores is not None
         edge_sets.append(path.weights > 0)
         complete |= (edge_sets[-1] | np.isneginf(path.scores)).all(axis=1)
