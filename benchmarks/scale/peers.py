@@ -145,31 +145,35 @@ def pygsp2_log_degree() -> dict[str, float]:
     """pygsp2's log-degree solver at m = 1,000 against the sparse step, on one problem."""
     from pygsp2.graph_learning import graph_log_degree
 
-    from benchmarks.scale.graph import SEED
+    from benchmarks.scale.graph import PSI, SEED
     from kgl.laplacian import pairwise_sq_distances
     from kgl.problem import graph_penalty, kkt_residual
     from kgl.solvers.sparse import sparse_graph_step
 
     m = 1000
     F = smooth_features(m, 200, SEED)
-    # pygsp2 divides distances by their maximum and adds over ordered pairs; with a = b = 1 it has
-    # barrier 1 and half of ||W||^2: twice our distances, psi = 1/2
     Z = pairwise_sq_distances(F.T)
-    F, Z = F / np.sqrt(Z.max()), Z / Z.max()
-    graph, own = measured(lambda: sparse_graph_step(F, 0.5, rho=2.0, regularizer="log-degree"))
-    out: dict[str, float] = {"m": m, "kgl_cpu_s": own["cpu_s"]}
+    # pygsp2 divides distances by their maximum and adds over ordered pairs: with a = 1 it has twice
+    # the scaled distances, barrier 1 and psi = b / 2, here the psi of a degree of 15
+    scale = 2.0 / Z.max()
+    psi = PSI["log-degree"][m] * scale**2
+    graph, own = measured(lambda: sparse_graph_step(F, psi, rho=scale, regularizer="log-degree"))
+    degree = 2 * graph.n_edges / m
+    out: dict[str, float] = {"m": m, "degree": degree, "kgl_cpu_s": own["cpu_s"]}
 
     def objective(W: Array) -> float:
-        penalty = graph_penalty(W[None], np.array([0.5]), "log-degree")
-        return float((W * Z).sum() + penalty[0])
+        penalty = graph_penalty(W[None], np.array([psi]), "log-degree")
+        return float(0.5 * scale * (W * Z).sum() + penalty[0])
 
     W = graph.weights.toarray()
     out.update(kgl_objective=objective(W), kgl_residual=graph.residual)
     # its default step is too long from some hundred nodes on
-    for label, settings in (("default", {}), ("small_step", {"gamma": 0.02})):
+    for label, settings in (("default", {"maxiter": 100}), ("small_step", {"gamma": 0.02})):
         with np.errstate(all="ignore"):
             theirs, cost = measured(
-                lambda settings=settings: graph_log_degree(Z, 1.0, 1.0, verbose=False, **settings)
+                lambda settings=settings: graph_log_degree(
+                    Z, 1.0, 2 * psi, verbose=False, **settings
+                )
             )
         theirs = np.asarray(theirs)
         out[f"pygsp2_{label}_cpu_s"] = cost["cpu_s"]
@@ -178,7 +182,7 @@ def pygsp2_log_degree() -> dict[str, float]:
             symmetric = 0.5 * (theirs + theirs.T)
             out[f"pygsp2_{label}_objective"] = objective(symmetric)
             out[f"pygsp2_{label}_residual"] = kkt_residual(
-                symmetric, 2.0 * Z, 0.5, regularizer="log-degree"
+                symmetric, scale * Z, psi, regularizer="log-degree"
             )
     return out
 
