@@ -325,8 +325,8 @@ def test_as_kernel() -> None:
             "rbff",
             {},
             ValueError,
-            r"unknown kernel 'rbff': choose one of 'auto', 'laplacian', 'linear', 'low-rank', 'mixed', "
-            r"'precomputed', 'rbf'",
+            r"unknown kernel 'rbff': choose one of 'auto', 'laplacian', 'linear', 'low-rank', "
+            r"'mixed', 'precomputed', 'rbf'",
         ),
         ("laplacian", {}, TypeError, r"'laplacian' needs a graph: pass LaplacianKernel\(L\)"),
         ("rbf", {"width": 1}, TypeError, r"width"),
