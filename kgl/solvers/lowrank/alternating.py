@@ -112,6 +112,7 @@ def solve_large(
     target: int | None = None,
     signals: bool = True,
     first: LargeSignals | None = None,
+    near: SparseGraph | None = None,
 ) -> LargeFit:
     """Solve one problem at a psi, or with psi adjusted to a number of edges as it goes.
 
@@ -130,13 +131,15 @@ def solve_large(
         Whether to fit signals to the final graph.
     first : LargeSignals, optional
         What :func:`first_signals` returns, where several fits share it.
+    near : SparseGraph, optional
+        A graph of similar signals, whose candidates serve the first graph step.
     """
     rho = rho * options.smoothness_scale
     if not spec.fitted:
         return _read_off(data, spec, rho, psi, options, target)
     step = make_large_step(data, spec, options.inner_tol)
     L = _start(data, spec, options)
-    graph: SparseGraph | None = None
+    graph = near
     warm: Array | None = None
     rows: list[list[float]] = []
     converged, inner = False, 0

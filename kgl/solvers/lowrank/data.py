@@ -213,18 +213,19 @@ class CompleteGraph:
     def _signs_between(self, B: Array) -> Array:
         """Return ``B' S B`` for the signs S of all pairs.
 
-        Its entries are sums over all pairs, to which single precision adds a relative error of
-        about 1e-7: it is divided by m and weighted by rho, and only the start depends on it.
+        Of many nodes its entries are summed in single precision, a relative error of about 1e-7:
+        it is divided by m and weighted by rho, and only the start depends on it.
         """
         own, across = self._single()
         scale = np.sqrt(np.einsum("ij,ij->j", B, B))
         scale = np.where(scale > 0.0, scale, 1.0)
-        single = (B / scale).astype(np.float32)
+        kind: Any = np.float32 if self.is_rough else float
+        single = (B / scale).astype(kind)
         upper = np.zeros((B.shape[1],) * 2)
         within = np.zeros_like(upper)
         for begin in range(0, self.size, BLOCK):
             end = min(begin + BLOCK, self.size)
-            block = _signs(across[begin:end] @ own[:, begin:])
+            block = _signs(across[begin:end] @ own[:, begin:]).astype(kind, copy=False)
             inner = block[:, : end - begin] @ single[begin:end]
             within += single[begin:end].T @ inner
             if end < self.size:

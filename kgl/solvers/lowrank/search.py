@@ -55,12 +55,13 @@ def fit_large(
     search = solve_large(
         data, spec, lam, rho, 0.0, options, target=target, signals=False, first=first
     )
+    near = search.graph
     enough, floor = sparse_edge_tolerance(m, target), math.log(search.psi * LOWEST)
     here = math.log(search.psi)
     low, high = (-math.inf, 0), (math.inf, 0)
     best: tuple[int, LargeFit] | None = None
     for attempt in range(MAX_FITS + 1):
-        fit = solve_large(data, spec, lam, rho, math.exp(here), options, first=first)
+        fit = solve_large(data, spec, lam, rho, math.exp(here), options, first=first, near=near)
         count = fit.graph.n_edges
         gap = abs(count - target)
         if best is None or gap < best[0]:
@@ -69,8 +70,8 @@ def fit_large(
             low = here, count
         else:
             high = here, count
-        near = max(enough, fair) if attempt >= patience else enough
-        if best[0] <= near or high[0] - low[0] <= NARROW or (count >= target and here <= floor):
+        allowed = max(enough, fair) if attempt >= patience else enough
+        if best[0] <= allowed or high[0] - low[0] <= NARROW or (count >= target and here <= floor):
             break
         here = max(_next(low, high, here, count, target, attempt), floor)
     assert best is not None
