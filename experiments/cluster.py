@@ -17,7 +17,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,8 @@ from experiments.lookup import ROOT
 
 __all__ = ["allocation", "main", "measure", "plan", "profile_text"]
 
+#: Seconds from which the processor time of a job is sampled well enough to count.
+SAMPLED = 30.0
 #: What runs took, by run and rule; written by ``measure``.
 MEASURED = ROOT / "profiles/measured.csv"
 COLUMNS = ["run", "rule", "jobs", "seconds_in_all", "seconds_longest", "memory_mb_largest"]
@@ -45,6 +46,9 @@ PAGE, SHOWN = ROOT / "docs/cluster.md", ("paper", "inference")
 #: memory, and the least that is asked for. A second attempt gets twice as much.
 SLACK_TIME, SLACK_MEMORY = 4.0, 1.5
 LEAST_MINUTES, STEP_MB = 5, 500
+#: Runs of reduced size say little about a whole one. What a rule that was measured in these alone
+#: asks for at least, in minutes and MB, and how many of its jobs are one submission at most.
+REDUCED, REDUCED_MINUTES, REDUCED_MB, REDUCED_MOST = ("smoke", "preview"), 60, 3000, 4
 #: Minutes of work that make one submission: jobs are short beside what a start takes.
 TARGET, MOST = 5.0, 16
 
@@ -61,13 +65,22 @@ def of_directory(results: Path) -> pd.DataFrame:
         table = pd.concat([pd.read_csv(path, sep="\t") for path in folder.rglob("*.tsv")])
         # a job shorter than the sampling interval has no number for its memory
         memory = pd.to_numeric(table["max_rss"], errors="coerce").max()
-        rows.append((results.name, folder.name, len(table), table["s"].sum(), table["s"].max(),
+        seconds = _own_seconds(table)
+        rows.append((results.name, folder.name, len(table), seconds.sum(), seconds.max(),
                      memory))  # fmt: skip
     if not rows:
         raise SystemExit(
             f"error: {results} has no benchmarks; give the directory of a finished run"
         )
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _own_seconds(table: pd.DataFrame) -> pd.Series[float]:
+    """Return the time that jobs had a core to themselves: on a busy machine they wait as well."""
+    if "cpu_time" not in table:
+        return table["s"]
+    used = pd.to_numeric(table["cpu_time"], errors="coerce").fillna(table["s"])
+    return used.where(table["s"] > SAMPLED, table["s"])
 
 
 def of_published(jobs: Path = ROOT / "figures/jobs.csv") -> pd.DataFrame:
@@ -100,10 +113,11 @@ def measure(results: Sequence[str]) -> pd.DataFrame:
 
 def _start() -> pd.DataFrame:
     """Measure what it takes to start Snakemake on the paper, by a dry run."""
-    begin = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     dry_run({}, [])
-    seconds = time.monotonic() - begin
-    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    memory = after.ru_maxrss / 1024
     return pd.DataFrame([("paper", START, 1, seconds, seconds, memory)], columns=COLUMNS)
 
 
@@ -116,10 +130,14 @@ def allocation(measured: pd.DataFrame) -> pd.DataFrame:
         memory = SLACK_MEMORY * (_largest(found, "memory_mb_largest") + start)
         minutes = SLACK_TIME * _largest(found, "seconds_longest") / 60
         each = float(found["seconds_in_all"].sum()) / 60 / int(found["jobs"].sum())
+        reduced = bool(found["run"].isin(REDUCED).all())
+        least_mb, least_minutes, most = (
+            (REDUCED_MB, REDUCED_MINUTES, REDUCED_MOST) if reduced else (0, LEAST_MINUTES, MOST)
+        )
         rows[rule] = {
-            "mem_mb": STEP_MB * math.ceil(memory / STEP_MB),
-            "minutes": max(LEAST_MINUTES, math.ceil(minutes)),
-            "together": min(MOST, max(1, math.floor(TARGET / each))),
+            "mem_mb": max(least_mb, STEP_MB * math.ceil(memory / STEP_MB)),
+            "minutes": max(least_minutes, math.ceil(minutes)),
+            "together": min(most, max(1, math.floor(TARGET / each))),
         }
     return pd.DataFrame.from_dict(rows, orient="index")
 
@@ -227,13 +245,15 @@ def jobs_of(text: str, local: Iterable[str]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def mean_seconds(measured: pd.DataFrame, run: str) -> dict[str, float]:
-    """Return the mean time of a rule's jobs: in the run itself, or else in all that are noted."""
+def mean_seconds(measured: pd.DataFrame, run: str) -> dict[str, tuple[float, str]]:
+    """Return the mean time of a rule's jobs, and of which: of this run, or else of all runs."""
     means = {}
     for rule, found in measured.groupby("rule"):
         own = found[found["run"] == run]
         rows = own if len(own) else found
-        means[str(rule)] = float(rows["seconds_in_all"].sum()) / int(rows["jobs"].sum())
+        count = int(rows["jobs"].sum())
+        source = f"{count} jobs of {'this run' if len(own) else ', '.join(found['run'])}"
+        means[str(rule)] = (float(rows["seconds_in_all"].sum()) / count, source)
     return means
 
 
@@ -244,20 +264,22 @@ def plan(profile: str, config: Sequence[str], root: Path = ROOT) -> str:
     measured = load_measured()
     run = next((c.partition("=")[2] for c in config if c.startswith("study=")), "paper")
     means = mean_seconds(measured, run)
-    rows = [("rule", "jobs", "submissions", "partition", "memory MB", "minutes", "core hours")]
+    rows = [("rule", "jobs", "submissions", "partition", "memory MB", "minutes", "core hours",
+             "measured")]  # fmt: skip
     work = 0.0
     for rule, found in jobs[jobs["submission"] > 0].groupby("rule", sort=False):
-        seconds = means.get(str(rule), math.nan) * len(found)
-        work += 0.0 if math.isnan(seconds) else seconds
+        mean, source = means.get(str(rule), (0.0, "not yet"))
+        seconds = mean * len(found)
+        work += seconds
         first = found.iloc[0]
-        hours = "not measured" if math.isnan(seconds) else f"{seconds / 3600:.2f}"
         rows.append((str(rule), str(len(found)), str(found["submission"].nunique()),
-                     first["partition"], first["mem_mb"], first["minutes"], hours))  # fmt: skip
+                     first["partition"], first["mem_mb"], first["minutes"],
+                     f"{seconds / 3600:.2f}", source))  # fmt: skip
     local = jobs[jobs["submission"] == 0]
     for rule, found in local.groupby("rule", sort=False):
-        rows.append((str(rule), str(len(found)), "0", "(where Snakemake runs)", "", "", ""))
+        rows.append((str(rule), str(len(found)), "0", "(where Snakemake runs)", "", "", "", ""))
     count = int(jobs.loc[jobs["submission"] > 0, "submission"].nunique())
-    start = STARTS * count * means.get(START, math.nan) / 3600
+    start = STARTS * count * means.get(START, (0.0, ""))[0] / 3600
     text = "\n".join(_lines(rows))
     return (
         f"{text}\n\n{len(jobs)} jobs, {count} submissions of one core each. Core hours: "

@@ -17,6 +17,7 @@ MEASURED = pd.DataFrame(
         ("other", "fit", 10, 500.0, 90.0, 700.0),
         ("paper", "score", 50, 50.0, 2.0, 100.0),
         ("other", "search", 1, 900.0, 900.0, 100.0),
+        ("smoke", "confirm", 2, 2.0, 1.0, 100.0),
     ],
     columns=list(COLUMNS),
 )
@@ -24,17 +25,28 @@ MEASURED = pd.DataFrame(
 
 def test_what_is_asked_for_follows_from_what_was_measured():
     table = cluster.allocation(MEASURED)
-    assert list(table.index) == ["fit", "score", "search"]
+    assert list(table.index) == ["confirm", "fit", "score", "search"]
     # 1.5 x (700 + 2 x 250), in steps of 500; 4 x 120 s; five minutes of jobs of 13.6 s
     assert table.loc["fit"].tolist() == [2000, 8, 16]
     assert table.loc["score"].tolist() == [1000, 5, 16]
     assert table.loc["search"].tolist() == [1000, 60, 1]
+    # the smoke run says little about a whole one
+    assert table.loc["confirm"].tolist() == [3000, 60, 4]
 
 
 def test_jobs_of_a_run_are_timed_by_that_run_where_it_was_measured():
-    assert cluster.mean_seconds(MEASURED, "paper")["fit"] == 10.0
-    assert cluster.mean_seconds(MEASURED, "other")["fit"] == 50.0
-    assert cluster.mean_seconds(MEASURED, "third")["fit"] == pytest.approx(1500 / 110)
+    assert cluster.mean_seconds(MEASURED, "paper")["fit"] == (10.0, "100 jobs of this run")
+    assert cluster.mean_seconds(MEASURED, "other")["fit"] == (50.0, "10 jobs of this run")
+    mean, source = cluster.mean_seconds(MEASURED, "third")["fit"]
+    assert mean == pytest.approx(1500 / 110)
+    assert source == "110 jobs of paper, other"
+
+
+def test_waiting_on_a_busy_machine_does_not_count(tmp_path):
+    path = tmp_path / "busy/benchmarks/fit/a.tsv"
+    path.parent.mkdir(parents=True)
+    path.write_text("s\tmax_rss\tcpu_time\n140\t100\t20\n2\t100\t0.3\n", encoding="utf-8")
+    assert cluster.of_directory(tmp_path / "busy").loc[0, "seconds_in_all"] == 22.0
 
 
 def test_benchmarks_of_a_run_are_added_up_by_rule(tmp_path, monkeypatch):
@@ -91,12 +103,13 @@ def test_the_dry_run_of_the_paper_lists_partition_memory_and_time_of_every_rule(
     assert remote == {"data", "fit", "score", "figure", "example"}
     assert set(listed) - remote <= cluster.local_rules() | {"all"}
     for name in remote:
-        _, jobs, submissions, partition, memory, minutes, hours = listed[name]
+        _, jobs, submissions, partition, memory, minutes, hours, source = listed[name]
         assert partition == "main"
         assert int(memory) >= 500
         assert int(minutes) >= 5
         assert 1 <= int(submissions) <= int(jobs)
         assert float(hours) >= 0
+        assert re.fullmatch(r"\d+ jobs of [a-z, ]+", source)
     assert int(listed["fit"][1]) > 800
     assert int(listed["fit"][2]) < 60
     assert re.search(r"\d+ submissions of one core each\. Core hours: [1-9]\.\d of work", text)
