@@ -23,7 +23,7 @@ READY := $(VENV)/.stamp-project
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help env test check docs figures preview inference pays trust smoke slurm-test compare bench peers lock clean
+.PHONY: help env test check docs figures preview inference pays trust smoke slurm-test compare bench bench-scale peers lock clean
 
 # One BLAS thread everywhere: results and timings do not depend on the number of cores, and
 # parallelism comes from processes.
@@ -38,7 +38,7 @@ export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo "Variables: PYTHON (builds the environment, default python3), VENV (default .venv), WORKERS (of tests, default 2), CORES (of the workflow, default all)"
 
 env: $(READY) ## Build the environment in .venv from the lock
@@ -130,6 +130,10 @@ compare: $(READY) ## Compare two runs: make compare FIRST=paper SECOND=fig2-1a2b
 
 bench: $(READY) ## Time kgl against the alternatives, one thread
 	"$(BIN)/python" -m benchmarks.run
+
+# Tasks that are done are not repeated; peers need packages that the page names.
+bench-scale: $(READY) ## Time and memory over nodes and rows, and renew docs/scale.md
+	"$(BIN)/python" -m benchmarks.scale
 
 # Needs R with BDgraph; says how to install it.
 peers: $(READY) ## Compare edge probabilities with those of BDgraph (R), and renew docs/benchmarks.md
