@@ -106,6 +106,7 @@ pays: $(READY) ## When does it pay: real tables against baselines; names the pac
 	$(SNAKEMAKE) --cores $(CORES) --config study=pays
 
 trust: $(READY) ## Regret of rules without a ground truth, reliability of edge probabilities
+	$(SNAKEMAKE) --cores $(CORES) --config study=trust_prepared
 	$(SNAKEMAKE) --cores $(CORES) --config study=trust
 
 # A run ends up to a timespan after its last job: see profiles/default.

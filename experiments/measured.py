@@ -16,10 +16,12 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-__all__ = ["KINDS", "PAGES", "Measured", "measured"]
+__all__ = ["BESIDE", "KINDS", "PAGES", "Measured", "measured"]
 
 #: The packages.
 KINDS = ("pays", "trust")
+#: Further studies of these kinds whose tables are published; pages have a section about them.
+BESIDE = ("trust_prepared",)
 #: The texts that are rendered from the published tables.
 PAGES = {"pays": "docs/when-it-pays.md", "trust": "docs/trust-study.md"}
 

@@ -9,7 +9,7 @@ from experiments.cells import Study
 from experiments.claims.specifications import FACTS, STUDIES
 from experiments.inference.design import load_design, parts
 from experiments.io import digest
-from experiments.measured import KINDS, PAGES, Measured, measured
+from experiments.measured import BESIDE, KINDS, PAGES, Measured, measured
 from experiments.plan import Plan
 from experiments.registry import model
 
@@ -22,7 +22,7 @@ __all__ = [
 #: The picture of the README's example.
 EXAMPLE = "readme_stations.png"
 #: Studies that are no part of the paper's run, but are published too.
-APART = ("inference", *KINDS)
+APART = ("inference", *KINDS, *BESIDE)
 #: What is written about a run as a whole, and in which format.
 RECORDS = {"provenance": "json", "captions": "json", "run": "json", "jobs": "csv",
            "facts": "csv", "claims": "csv"}  # fmt: skip

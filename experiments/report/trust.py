@@ -37,6 +37,8 @@ __all__ = ["Results", "text_of"]
 
 #: Sides in sentences, in their order.
 SIDES = {"none": "none", "covariates": "noisy covariates", "oracle": "oracle `K_x`"}
+#: The study of BayesianKGL as it comes; its table is beside that of the study.
+BESIDE = "trust_prepared"
 #: What the gain of the generative model refers to.
 OTHERS = ("constants", "defaults", "held_out", "stability", "evidence")
 
@@ -201,6 +203,13 @@ class Results:
             for (side, model), part in cells.groupby(["side", "model"], sort=False)
         ]
 
+    def covered(self, row: dict[str, str]) -> str:
+        """Return the coverage of BayesianKGL, in per cent, for a row of :meth:`probabilities`."""
+        found = coverages(self.table, ["side", "noise"])
+        side = found["side"].map(self.sides).eq(row["side"])
+        own = found[side & found["model"].eq("bayesian") & found["noise"].eq(float(row["noise"]))]
+        return f"{100 * own['mean'].iloc[0]:.1f}" if len(own) else "-"
+
     def real(self) -> list[dict[str, str]]:
         """Return coverage and likely edges of real data, by data set, input and model."""
         found = coverages(self.table, ["files", "n", "input", "source"], real=True)
@@ -252,13 +261,21 @@ def _listed(values: Sequence[float]) -> str:
 
 def text_of(path: str | Path) -> str:
     """Return the text about a published table, or that there is none yet."""
-    results = None
-    if Path(path).exists():
-        table, record = load_table(path)
-        results = Results(table, record["settings"].get("design", {}))
+    results, prepared = (_results(Path(path).with_stem(name)) for name in (Path(path).stem, BESIDE))
     known = {"likely": f"{LIKELY:g}", "sure": f"{SURE:g}", "listed": _listed}
     known |= {"rules": [(rule.label, rule.about) for rule in RULES.values()]}
-    return str(template("trust-study.md.jinja", escape=False).render(results=results, **known))
+    return str(
+        template("trust-study.md.jinja", escape=False).render(
+            results=results, prepared=prepared, **known
+        )
+    )
+
+
+def _results(path: Path) -> Results | None:
+    if not path.exists():
+        return None
+    table, record = load_table(path)
+    return Results(table, record["settings"].get("design", {}))
 
 
 if __name__ == "__main__":
