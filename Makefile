@@ -13,6 +13,7 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 SNAKEMAKE = PATH="$(abspath $(BIN)):$$PATH" "$(BIN)/snakemake"
 LOCKS := requirements/build.txt requirements/dev.txt
 DOCS := $(VENV)/.stamp-docs
+SLURM := $(VENV)/.stamp-slurm
 # Two stamps: a changed lock rebuilds the environment (a minute or two), a changed pyproject.toml
 # only reinstalls the project (seconds). A .venv without stamps was not made by this file, or only in
 # part, so it is rebuilt.
@@ -22,7 +23,7 @@ READY := $(VENV)/.stamp-project
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help env test check docs figures preview inference pays trust smoke compare bench peers lock clean
+.PHONY: help env test check docs figures preview inference pays trust smoke slurm-test compare bench bench-scale peers lock clean
 
 # One BLAS thread everywhere: results and timings do not depend on the number of cores, and
 # parallelism comes from processes.
@@ -37,7 +38,7 @@ export MPLBACKEND := Agg
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo "Variables: PYTHON (builds the environment, default python3), VENV (default .venv), WORKERS (of tests, default 2), CORES (of the workflow, default all)"
 
 env: $(READY) ## Build the environment in .venv from the lock
@@ -112,6 +113,17 @@ trust: $(READY) ## Regret of rules without a ground truth, reliability of edge p
 smoke: $(READY) ## The same at a tiny size: every rule and all six models, in about two minutes
 	$(SNAKEMAKE) --cores $(CORES) --max-jobs-per-timespan 1000/3s --config study=smoke
 
+# On top of the environment too; the two packages of the executor are in no lock.
+$(SLURM): pyproject.toml | $(READY)
+	"$(BIN)/python" -m pip install --quiet --no-build-isolation --editable ".[slurm]"
+	"$(BIN)/python" -m pip check
+	@touch "$@"
+
+# As root on Debian or Ubuntu: installs Slurm and munge where they are missing. All it starts is
+# stopped at the end, and it works in copies of the checkout.
+slurm-test: $(SLURM) ## The smoke study through a real one-node Slurm whose node is lost twice: the same bytes?
+	"$(BIN)/python" -m tests.cluster.run
+
 compare: $(READY) ## Compare two runs: make compare FIRST=paper SECOND=fig2-1a2b3c4d
 	@test -n "$(FIRST)" -a -n "$(SECOND)" || { \
 	  echo "error: name two directories of results/: make compare FIRST=paper SECOND=fig2-1a2b3c4d" >&2; exit 1; }
@@ -119,6 +131,10 @@ compare: $(READY) ## Compare two runs: make compare FIRST=paper SECOND=fig2-1a2b
 
 bench: $(READY) ## Time kgl against the alternatives, one thread
 	"$(BIN)/python" -m benchmarks.run
+
+# Tasks that are done are not repeated; peers need packages that the page names.
+bench-scale: $(READY) ## Time and memory over nodes and rows, and renew docs/scale.md
+	"$(BIN)/python" -m benchmarks.scale
 
 # Needs R with BDgraph; says how to install it.
 peers: $(READY) ## Compare edge probabilities with those of BDgraph (R), and renew docs/benchmarks.md

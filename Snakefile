@@ -96,6 +96,7 @@ rule all:
         list(CLAIMS.values()),
         [path for study in DESIGNS for path in publish.simulated_parts(PLAN, study)],
         [path for study in MEASURED for path in publish.measured_parts(PLAN, study)],
+    localrule: True
 
 
 # All levels of one kind of data in one job: drawing them takes less than the start of a process.
@@ -192,6 +193,8 @@ rule facts:
         f"{OUT}/tables/facts-{{files}}.parquet",
     log:
         f"{OUT}/logs/facts/{{files}}.log",
+    # seconds, less than a cluster takes to start a job
+    localrule: True
     params:
         about=lambda w: PLAN.facts[w.files],
         code=fingerprint(sources("facts")),
@@ -206,6 +209,7 @@ rule claims:
         f"{OUT}/claims/{{name}}.csv",
     log:
         f"{OUT}/logs/claims/{{name}}.log",
+    localrule: True
     params:
         tables=CLAIMS,
         simulated=publish.simulated(PLAN),
@@ -229,6 +233,7 @@ rule summary:
         cost=f"{OUT}/jobs/{NAME}.csv",
     log:
         f"{OUT}/logs/summary.log",
+    localrule: True
     params:
         run=publish.record(PLAN),
         benchmarks=publish.benchmarks(PLAN),
@@ -243,6 +248,8 @@ rule example:
         f"{OUT}/figures/{publish.EXAMPLE}",
     log:
         f"{OUT}/logs/example.log",
+    benchmark:
+        f"{OUT}/benchmarks/example/readme.tsv"
     params:
         code=fingerprint(sources("example")),
     script:
@@ -257,6 +264,7 @@ rule publish:
         update(list(PUBLISHED)),
     log:
         f"{OUT}/logs/publish.log",
+    localrule: True
     script:
         "experiments/scripts/publish.py"
 
@@ -273,6 +281,7 @@ if REPORT:
             **{name: update(path) for name, path in REPORT.items()},
         log:
             f"{OUT}/logs/verdict.log",
+        localrule: True
         params:
             code=fingerprint(sources("verdict")),
         script:

@@ -267,12 +267,14 @@ def only_run(path: str | Path) -> None:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except ImportError:  # not on Windows
         return
-    except OSError:
+    except BlockingIOError:
         stream.seek(0)
         raise SystemExit(
             f"error: another run is under way in this checkout (process {stream.read().strip()}); "
             "wait until it ends, or use another checkout"
         ) from None
+    except OSError:  # a shared file system without locks
+        return
     stream.truncate(0)
     print(os.getpid(), file=stream, flush=True)
     _LOCKS.append(stream)

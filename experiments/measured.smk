@@ -30,6 +30,7 @@ rule gather:
         f"{OUT}/logs/gather/{{study}}.log",
     wildcard_constraints:
         study="|".join(MEASURED) or "none",
+    localrule: True
     params:
         design=lambda w: MEASURED[w.study].design,
     script:
@@ -45,6 +46,7 @@ if PAGE:
             update(PAGE["text"]),
         log:
             f"{OUT}/logs/page.log",
+        localrule: True
         params:
             kind=PAGE["kind"],
             code=fingerprint(sources("page", f"experiments.report.{PAGE['kind']}")),

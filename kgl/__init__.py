@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kgl.models import GL, KGL, KGLN, KGLO, GL2Step, KGLAgnostic
     from kgl.oracle import select_oracle
     from kgl.problem import kkt_residual
+    from kgl.rows import CompressedRows, RowSums, compress
     from kgl.selection import HELD_OUT_GRID, select_held_out
     from kgl.subsampling import stability
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 #: simulates data does not wait for scikit-learn.
 _HOME = {
     "BayesianKGL": "bayesian",
+    "CompressedRows": "rows",
     "DEFAULT_GRID": "grid",
     "GL": "models",
     "HELD_OUT_GRID": "selection",
@@ -39,7 +41,9 @@ _HOME = {
     "GridResult": "grid",
     "KGLAgnostic": "models",
     "KGLImputer": "imputer",
+    "RowSums": "rows",
     "compare": "comparison",
+    "compress": "rows",
     "fit_grid": "grid",
     "kkt_residual": "problem",
     "learn_laplacian": "graph",
@@ -57,11 +61,14 @@ __all__ = [
     "KGLN",
     "KGLO",
     "BayesianKGL",
+    "CompressedRows",
     "GL2Step",
     "GridResult",
     "KGLAgnostic",
     "KGLImputer",
+    "RowSums",
     "compare",
+    "compress",
     "datasets",
     "fit_grid",
     "kernels",

@@ -59,9 +59,13 @@ PARAMETERS = {
         "float in (0, 1]",
         "Share of pairs that are edges, instead of psi: met to the edge up to 32 nodes, to one "
         "pair in 500 beyond, or else as nearly as some psi allows. 0.3 where nothing else is "
-        "given.",
+        "given, up to 999 nodes.",
     ),
-    "average_degree": ("float", "Neighbours per node on average, instead of psi or a density."),
+    "average_degree": (
+        "float",
+        "Neighbours per node on average, instead of psi or a density. 10 where nothing else is "
+        "given, from 1,000 nodes on.",
+    ),
     "kernel_x": (
         "str, kgl.kernels.Kernel or callable",
         "Kernel of the covariates ``x`` of the nodes. Not used where ``K_x`` is given.",
@@ -70,6 +74,12 @@ PARAMETERS = {
         "str, kgl.kernels.Kernel or callable",
         "Kernel of the covariates ``z`` of the observations. Not used where ``K_z`` is given.",
     ),
+    "kernel_tol": (
+        "float",
+        "Share of the trace of a kernel that its factor may leave out, in sparse fits. A kernel "
+        "that is not low rank at this tolerance is refused.",
+    ),
+    "max_rank": ("int", "Columns of such a factor at most."),
     "missing": (
         '{"zero", "pairwise"}',
         "What stands in for missing entries: zeros, or distances over the rows in which both "
@@ -86,22 +96,29 @@ PARAMETERS = {
     ),
     "barrier": ("float", 'Weight of the logarithm, with ``regularizer="log-degree"``.'),
     "allowed_edges": (
-        "pairs of node names, bool array (m, m) or networkx graph",
-        "The only pairs that may be edges.",
+        "pairs of node names, bool or sparse array (m, m), or networkx graph",
+        "The only pairs that may be edges. A sparse fit then looks at no other pair.",
     ),
     "forbidden_edges": (
-        "pairs of node names, bool array (m, m) or networkx graph",
+        "pairs of node names, bool or sparse array (m, m), or networkx graph",
         "Pairs that must not be edges.",
     ),
     "edge_penalty": (
-        "array (m, m)",
+        "array or sparse array (m, m)",
         "Symmetric, non-negative penalties ``P``: adds ``sum_{i<j} P_ij w_ij`` to the objective; "
         "``inf`` forbids an edge.",
     ),
     "solver": (
-        '{"newton", "cvxpy", "cvxpy-matrix"}',
-        "Who solves the graph step: the exact solver, or CVXPY over edge weights, or CVXPY over "
-        "the matrix L as in the paper.",
+        '{"auto", "newton", "sparse", "cvxpy", "cvxpy-matrix"}',
+        "Who solves the problem. The exact solvers are ``newton``, with arrays of nodes by nodes, "
+        "and ``sparse``, without any, whose results are sparse; ``auto`` takes the sparse one from "
+        "1,000 nodes on, where few pairs are edges. Both find the same graph. Or CVXPY solves the "
+        "graph step over edge weights, or over the matrix L as in the paper.",
+    ),
+    "certify": (
+        '{"all", "sample", False}',
+        "Whether a sparse fit looks at all pairs of nodes, and so proves that none is missing; or "
+        "at a sample, to report how many are; or at each node's nearest neighbours alone.",
     ),
     "backend": ("str", "Solver that CVXPY calls, with one of the CVXPY routes."),
     "tol": (
@@ -124,12 +141,17 @@ ATTRIBUTES = {
         "array (m, m)",
         "The learned Laplacian L: degrees minus weights, the latter with their signs.",
     ),
-    "weights_": ("array (m, m)", "Its weights W, with exact zeros where there is no edge."),
+    "weights_": (
+        "array (m, m)",
+        "Its weights W, with exact zeros where there is no edge. After a sparse fit this, "
+        "``laplacian_`` and ``signs_`` are sparse arrays.",
+    ),
     "edge_scores_": (
         "array (m, m)",
         "Scores that order all pairs without ties: the weight of an edge; for other pairs a "
         "negative number, the nearer to zero the nearer the pair was to being an edge. ``-inf`` "
-        "on the diagonal and for forbidden pairs.",
+        "on the diagonal and for forbidden pairs. Not after a sparse fit: see ``pair_scores`` and "
+        "``runners_up``.",
     ),
     "signals_": (
         "array (n, m)",
@@ -154,6 +176,11 @@ ATTRIBUTES = {
     "kkt_residual_": (
         "float",
         "Relative violation of the optimality conditions by the last graph step.",
+    ),
+    "pairs_examined_": ("int", "Pairs of nodes that were looked at."),
+    "pairs_violated_": (
+        "int",
+        "How many of them should be edges and are not: 0 but for ``certify='sample'``.",
     ),
     "n_features_in_": ("int", "Number of nodes m, under scikit-learn's name."),
     "feature_names_in_": ("array (m,)", "Names of the nodes, where Y was a DataFrame of strings."),

@@ -24,15 +24,18 @@ from kgl._validation import (
     refuse_masked,
 )
 from kgl.export import GraphExport
-from kgl.inputs import DEFAULT_KERNEL, TableInput
-from kgl.kernels import kernel_eigen
+from kgl.inputs import DEFAULT_KERNEL
+from kgl.kernels import NeedsDenseError, kernel_eigen
 from kgl.laplacian import laplacian_from_adjacency
+from kgl.large import DEFAULT_DEGREE, ESTIMATOR_SOLVERS, LARGE_FROM, LargeFits, densify, pattern
 from kgl.prediction import Prediction, Prepared
 from kgl.problem import PARTS, ModelSpec
+from kgl.rows.learning import RowLearning
 from kgl.solvers.alternating import Options, fit_signals, solve_points
 from kgl.solvers.density import fit_edges, n_edges, short_patience, warn_if_missed
 from kgl.solvers.graph_step import warn_if_inexact
-from kgl.solvers.routes import SOLVERS, graph_solver
+from kgl.solvers.lowrank import check_memory, estimate_dense
+from kgl.solvers.routes import graph_solver
 from kgl.solvers.signal_step import SignalData
 
 __all__ = ["DEFAULT_DENSITY", "DEFAULT_KERNEL", "GraphLearner"]
@@ -46,7 +49,7 @@ INNER_TOL = 1e-9
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
+class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimator):
     """What all graph learners share; use one of its subclasses.
 
     A subclass adds the fields that its model has (``lam``, ``rho``, ``kernel_x``, ``kernel_z``)
@@ -66,7 +69,8 @@ class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
     allowed_edges: Any = None
     forbidden_edges: Any = None
     edge_penalty: Any = None
-    solver: str = "newton"
+    solver: str = "auto"
+    certify: str | bool = "all"
     backend: str | None = None
     tol: float = 1e-4
     max_iter: int = 500
@@ -110,7 +114,25 @@ class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
         -------
         self
         """
-        ready = self._prepare(Y, K_x=K_x, K_z=K_z, x=x, z=z)
+        self.__dict__.pop("_stream", None)  # rows of earlier calls of partial_fit
+        side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
+        check_option("solver", self.solver, ESTIMATOR_SOLVERS)
+        large = None
+        if self._takes_sparse(Y):
+            try:
+                large = self._prepare_large(Y, **side)
+            except NeedsDenseError:
+                if not self._may_fall_back(Y):
+                    raise
+        if large is None:
+            self._fit_dense(self._prepare(Y, **side), Y, side)
+        else:
+            self._fit_sparse(large, Y, side)
+        self._warn()
+        return self
+
+    def _fit_dense(self, ready: Prepared, Y: Any, side: dict[str, Any]) -> None:
+        """Fit with arrays of nodes by nodes."""
         lam, rho = self._weights()
         point = (np.array([lam]), np.array([rho]))
         options = replace(ready.options, signals=True, history=True)
@@ -121,7 +143,7 @@ class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
             aimed = replace(options, target_edges=target)
             patience = short_patience(m)
             batch, gap = fit_edges(ready.data, ready.spec, *point, aimed, patience=patience)
-            warn_if_missed(gap, target, options, m)
+            warn_if_missed(gap, target, options, m, stacklevel=4)
         else:
             psi = np.array([check_hyperparameter("psi", self.psi)])
             batch = solve_points(ready.data, ready.spec, *point, psi, options)
@@ -133,10 +155,12 @@ class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
         self.laplacian_ = laplacian_from_adjacency(self.weights_, self.signs_)
         self.edge_scores_ = batch.scores[0]
         logs = ready.preparation.origin is not None
-        shown = self._values(ready, Y, K_x=K_x, K_z=K_z, x=x, z=z)
+        shown = self._values(ready, Y, **side)
         signals = fit_signals(shown.data, ready.spec, *point, batch, options) if logs else None
         self._fitted = np.array(batch.signals[0] if signals is None else signals[0])
-        self.signals_ = shown.preparation.undo(self._fitted)
+        self.__dict__.pop("signals_", None)
+        if shown.n_rows is None:  # sums over rows have no signals of single rows
+            self.signals_ = shown.preparation.undo(self._fitted)
         self.history_ = batch.history[0]
         self.objective_history_ = self.history_.sum(axis=1)
         self.objective_ = float(self.objective_history_[-1])
@@ -148,8 +172,9 @@ class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
         self._logs = logs
         self._index = list(Y.index) if hasattr(Y, "loc") else None
         self._point = (lam, rho * ready.options.smoothness_scale)
-        self._warn()
-        return self
+        self._sparse = False
+        self.pairs_examined_ = len(ready.names) * (len(ready.names) - 1) // 2
+        self.pairs_violated_ = 0
 
     def _values(self, ready: Prepared, Y: Any, **side: Any) -> Prepared:
         """Return what signals are fitted to: the values, also where the graph is of logarithms."""
@@ -169,7 +194,7 @@ class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
                 stacklevel=3,
             )
         # other solvers are known to be less exact, but none may pass without a certificate
-        if self.solver == "newton" or not np.isfinite(self.kkt_residual_):
+        if not self.solver.startswith("cvxpy") or not np.isfinite(self.kkt_residual_):
             warn_if_inexact(self.kkt_residual_, stacklevel=4)
 
     def _weights(self) -> tuple[float, float]:
@@ -200,6 +225,8 @@ class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
                     f"have among {m} nodes"
                 )
             target = degree / (m - 1)
+        elif self.density is None and m >= LARGE_FROM:
+            target = DEFAULT_DEGREE / (m - 1)
         else:
             target = check_fraction(
                 "density", DEFAULT_DENSITY if self.density is None else self.density
@@ -210,9 +237,67 @@ class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
         self, Y: Any, *, K_x: Any = None, K_z: Any = None, x: Any = None, z: Any = None
     ) -> Prepared:
         """Check everything before any work starts."""
-        check_option("regularizer", self.regularizer, REGULARIZERS)
-        check_option("solver", self.solver, SOLVERS)
+        self._check_options()
         signed = check_flag("signed", self.signed)
+        table = self._read(Y, z)
+        self._check_rows(table, K_z)
+        values, mask, names, given_names = table.values, table.mask, table.names, table.labels
+        n, m = values.shape
+        if self.solver == "sparse":
+            raise ValueError(
+                "solver='sparse' fits one model at a time; for grids, cross-validation and "
+                "stability use solver='auto', or fit each model yourself"
+            )
+        if m >= LARGE_FROM:
+            dense = estimate_dense(
+                n, m, fitted=self._spec.fitted, observations=self._spec.observation_kernel
+            )
+            check_memory(dense, f"a dense fit of {m} nodes to {n} observations")
+        kernel_x, matrix_x = self._kernel("x", K_x, x, given_names, values, mask)
+        kernel_z, matrix_z = self._kernel("z", K_z, table.z, table.index, values, mask)
+        observed = mask
+        if mask is not None:
+            values, mask = self._fill(values, mask)
+        data = SignalData(
+            values, mask, kernel_eigen(matrix_x, "K_x", m),
+            kernel_eigen(matrix_z, "K_z", n) if table.K_z is None else table.K_z,
+        )  # fmt: skip
+        options = Options(
+            regularizer=self.regularizer,
+            barrier=check_hyperparameter("barrier", self.barrier),
+            smoothness_scale=1.0 / (table.n_rows or n)
+            if check_flag("average", self.average)
+            else 1.0,
+            edge_cost=edge_cost_matrix(
+                names,
+                *(
+                    align(given, given_names, name, size=m, square=True)
+                    for name, given in (
+                        ("allowed_edges", pattern(self.allowed_edges)),
+                        ("forbidden_edges", pattern(self.forbidden_edges)),
+                        ("edge_penalty", densify(self.edge_penalty)),
+                    )
+                ),
+            ),
+            tol=check_hyperparameter("tol", self.tol),
+            inner_tol=INNER_TOL,
+            max_iter=self.max_iter,
+            init=self._initial(m),
+            solve_graph=graph_solver(self.solver, self.backend),
+        )
+        if options.edge_cost is not None and self.regularizer == "log-degree":
+            check_every_node(np.isfinite(options.edge_cost), names)
+        informed = {"x": matrix_x is not None, "z": matrix_z is not None or table.K_z is not None}
+        spec = replace(self._spec, signed=signed)
+        return Prepared(
+            data, spec, options, names, kernel_x, kernel_z, informed, table.preparation,
+            given_names is not None, observed, table.n_rows,
+        )  # fmt: skip
+
+    def _check_options(self) -> None:
+        """Check what does not depend on the data."""
+        check_option("regularizer", self.regularizer, REGULARIZERS)
+        check_option("solver", self.solver, ESTIMATOR_SOLVERS)
         whole = isinstance(self.max_iter, Integral) and not isinstance(self.max_iter, bool)
         if not (whole and self.max_iter >= 1):
             raise ValueError(
@@ -223,47 +308,12 @@ class GraphLearner(TableInput, GraphExport, Prediction, BaseEstimator):
                 f"psi = {self.psi!r} and a target density were both given; psi sets the density, "
                 "so give one of them"
             )
-        table = self._read(Y, z)
-        values, mask, names, given_names = table.values, table.mask, table.names, table.labels
-        n, m = values.shape
-        kernel_x, matrix_x = self._kernel("x", K_x, x, given_names, values, mask)
-        kernel_z, matrix_z = self._kernel("z", K_z, table.z, table.index, values, mask)
-        observed = mask
-        if mask is not None:
-            values, mask = self._fill(values, mask)
-        data = SignalData(
-            values, mask, kernel_eigen(matrix_x, "K_x", m), kernel_eigen(matrix_z, "K_z", n)
-        )
-        options = Options(
-            regularizer=self.regularizer,
-            barrier=check_hyperparameter("barrier", self.barrier),
-            smoothness_scale=1.0 / n if check_flag("average", self.average) else 1.0,
-            edge_cost=edge_cost_matrix(
-                names,
-                align(self.allowed_edges, given_names, "allowed_edges", size=m, square=True),
-                align(self.forbidden_edges, given_names, "forbidden_edges", size=m, square=True),
-                align(self.edge_penalty, given_names, "edge_penalty", size=m, square=True),
-            ),
-            tol=check_hyperparameter("tol", self.tol),
-            inner_tol=INNER_TOL,
-            max_iter=self.max_iter,
-            init=self._initial(m),
-            solve_graph=graph_solver(self.solver, self.backend),
-        )
-        if options.edge_cost is not None and self.regularizer == "log-degree":
-            check_every_node(np.isfinite(options.edge_cost), names)
-        informed = {"x": matrix_x is not None, "z": matrix_z is not None}
-        spec = replace(self._spec, signed=signed)
-        return Prepared(
-            data, spec, options, names, kernel_x, kernel_z, informed, table.preparation,
-            given_names is not None, observed,
-        )  # fmt: skip
 
     def _initial(self, m: int) -> Array | None:
         if self.init is None:
             return None
         refuse_masked(self.init, "init")
-        L = np.array(self.init, dtype=float)
+        L = np.array(densify(self.init), dtype=float)
         shaped = L.shape == (m, m) and bool(np.isfinite(L).all())
         links = L - np.diag(np.diag(L)) if shaped else L
         sums = np.diag(L) - np.abs(links).sum(axis=1) if shaped else L

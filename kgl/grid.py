@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from numbers import Integral
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from kgl._parallel import check_n_jobs, in_order
 from kgl._progress import reporter
 from kgl._types import Array
 from kgl._validation import check_fraction, check_hyperparameter
@@ -22,7 +24,7 @@ from kgl.prediction import Prepared
 from kgl.solvers.alternating import Options, fit_signals
 from kgl.solvers.density import n_edges, short_patience, warn_if_missed
 from kgl.solvers.graph_step import warn_if_inexact
-from kgl.solvers.grid import Chunk, gather, solve_grid
+from kgl.solvers.grid import Chunk, Piece, gather, grid_pieces, solve_piece
 
 __all__ = ["DEFAULT_GRID", "GridResult", "fit_grid"]
 
@@ -52,6 +54,7 @@ def fit_grid(
     evaluate: Callable[[GridResult], Mapping[str, Array]] | None = None,
     keep: bool = True,
     chunk_size: int | None = None,
+    n_jobs: int | None = None,
     progress: Callable[[int, int], None] | bool | None = None,
     **options: Any,
 ) -> GridResult:
@@ -84,6 +87,11 @@ def fit_grid(
         are kept, so that memory stays bounded for any grid.
     chunk_size : int, optional
         Points solved together; chosen to bound memory if not given.
+    n_jobs : int, optional
+        Workers that share the chunks, through joblib: -1 is one per core; None is none, unless
+        :func:`joblib.parallel_config` names a backend (Dask or Ray, say) around the call. A small
+        grid is one chunk, so give a ``chunk_size`` too. Each worker has one BLAS thread; results
+        are the same to the byte for any number of workers. ``evaluate`` runs in the workers.
     progress : callable or bool, optional
         Called as ``progress(done, total)`` after each chunk; True writes to standard error, and so
         does None (the default) on a terminal if the work is long.
@@ -110,6 +118,7 @@ def fit_grid(
         raise ValueError(
             f"chunk_size = {chunk_size!r} must be at least 1, or None; give a whole number"
         )
+    n_jobs = check_n_jobs(n_jobs)
     given = {"lam": lam, "rho": rho, "psi": psi, "density": density}
     side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
     kernels = kernel_axes(model, options)
@@ -118,17 +127,19 @@ def fit_grid(
         for chosen in kernel_choices(kernels)
     ]
     problem, each = problems[0], problems[0].n_points
+    if signals and problem.ready.n_rows is not None:
+        raise ValueError(
+            "signals=True needs the rows, but Y are sums over rows; leave it out, and take the "
+            "signals of one fit from kgl.compress(...).signals(model, data)"
+        )
     solver_options = replace(problem.ready.options, signals=signals, history=objective)
     report = reporter(progress, "grid point")
     done: list[tuple[np.ndarray, GridResult]] = []
     gaps: list[tuple[np.ndarray, np.ndarray]] = []
-    for where, chunk, part in _solved(problems, kernels, solver_options, chunk_size):
-        if evaluate is not None:
-            part.metrics = _evaluated(evaluate, part)
-        if not keep:
-            part.weights = part.scores = part.signals = part.signs = None
+    parts = _parts(problems, kernels, solver_options, chunk_size)
+    for where, gap, part in in_order(partial(_solved, evaluate=evaluate, keep=keep), parts, n_jobs):
         done.append((where, part))
-        gaps.append((where, chunk.gap))
+        gaps.append((where, gap))
         if report is not None:
             report(sum(len(where) for where, _ in done), len(problems) * each)
     result = _gathered(done)
@@ -161,33 +172,59 @@ def kernel_choices(kernels: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(kernels, chosen, strict=True)) for chosen in product(*kernels.values())]
 
 
-def _solved(
+@dataclass(frozen=True)
+class _Part:
+    """A chunk of a grid, with all that a worker needs to solve it."""
+
+    first: int
+    problem: GridProblem
+    piece: Piece
+    kernels: Mapping[str, list[Any]]
+    options: Options
+
+
+def _parts(
     problems: Sequence[GridProblem],
     kernels: Mapping[str, list[Any]],
     options: Options,
     chunk_size: int | None,
-) -> Iterator[tuple[np.ndarray, Chunk, GridResult]]:
-    """Yield solved chunks of all problems, with their positions in the whole grid."""
-    axes = {name: _objects(values) for name, values in kernels.items()}
-    for k, problem in enumerate(problems):
-        ready = problem.ready
-        for chunk in solve_grid(
-            ready.data,
-            ready.spec,
-            problem.params,
-            options,
-            chunk_size=chunk_size,
-            patience=short_patience(len(ready.names)),
-        ):
-            part = _as_result(problem, chunk)
-            part.axes = {**axes, **part.axes}
-            own = {name: problem.options[name] for name in kernels}
-            part.params = {
-                **{name: _objects([kernel] * len(part)) for name, kernel in own.items()},
-                **part.params,
-            }
-            part.options = {n: v for n, v in problem.options.items() if n not in kernels}
-            yield k * problem.n_points + chunk.where, chunk, part
+) -> list[_Part]:
+    """Return the chunks of all problems."""
+    return [
+        _Part(k * problem.n_points, problem, piece, kernels, options)
+        for k, problem in enumerate(problems)
+        for piece in grid_pieces(
+            problem.ready.data, problem.ready.spec, problem.params, options, chunk_size
+        )
+    ]
+
+
+def _solved(
+    work: _Part, *, evaluate: Callable[[GridResult], Mapping[str, Array]] | None, keep: bool
+) -> tuple[np.ndarray, np.ndarray, GridResult]:
+    """Return the positions of a chunk in the whole grid, its misses of the density, its results."""
+    problem, kernels, ready = work.problem, work.kernels, work.problem.ready
+    chunk = solve_piece(
+        ready.data,
+        ready.spec,
+        problem.params,
+        work.options,
+        work.piece,
+        patience=short_patience(len(ready.names)),
+    )
+    part = _as_result(problem, chunk)
+    part.axes = {**{name: _objects(values) for name, values in kernels.items()}, **part.axes}
+    own = {name: problem.options[name] for name in kernels}
+    part.params = {
+        **{name: _objects([kernel] * len(part)) for name, kernel in own.items()},
+        **part.params,
+    }
+    part.options = {n: v for n, v in problem.options.items() if n not in kernels}
+    if evaluate is not None:
+        part.metrics = _evaluated(evaluate, part)
+    if not keep:
+        part.weights = part.scores = part.signals = part.signs = None
+    return work.first + chunk.where, chunk.gap, part
 
 
 def _objects(values: Sequence[Any]) -> np.ndarray:
@@ -226,7 +263,7 @@ class GridProblem:
 
     def warn(self, residual: Array, converged: np.ndarray, stacklevel: int = 3) -> None:
         """Warn where a graph is inexact or the alternation was cut short."""
-        if self.estimator.solver == "newton":
+        if not self.estimator.solver.startswith("cvxpy"):
             warn_if_inexact(float(residual.max()), stacklevel=stacklevel + 1)
         left = int(np.count_nonzero(~converged))
         if left:

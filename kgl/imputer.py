@@ -14,6 +14,8 @@ from kgl._validation import as_floats
 from kgl.base import GraphLearner
 from kgl.bayesian import BayesianKGL
 from kgl.folds import hold_out
+from kgl.large import LARGE_FROM
+from kgl.large.predict import new_rows
 from kgl.models import DEFAULT_DENSITY, KGL
 
 __all__ = ["KGLImputer", "default_density"]
@@ -89,8 +91,10 @@ class KGLImputer(TransformerMixin, BaseEstimator):
         """
         if self.estimator is None:
             shape = np.shape(X)
-            density = default_density(shape[1] if len(shape) == 2 else 2)
-            model: GraphLearner | BayesianKGL = KGL(density=density)
+            m = shape[1] if len(shape) == 2 else 2
+            model: GraphLearner | BayesianKGL = KGL(
+                density=default_density(m) if m < LARGE_FROM else None
+            )
         else:
             model = clone(self.estimator)
         if not model._spec.fitted:
@@ -138,6 +142,8 @@ class KGLImputer(TransformerMixin, BaseEstimator):
         model = self.estimator_
         if isinstance(model, BayesianKGL):
             return model._fill_rows(values)
+        if model._sparse:
+            return new_rows(model, values, ~np.isnan(values))
         lam, rho = model._point
         kernel = model._ready.data.K_x
         # (lam K^-1 + rho L)^-1 = R (lam I + rho R L R)^-1 R with R the root of K, singular or not

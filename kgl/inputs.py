@@ -19,7 +19,17 @@ from kgl._validation import (
     refuse_masked,
     refuse_text,
 )
-from kgl.kernels import Auto, FittedKernel, Kernel, LaplacianKernel, as_kernel
+from kgl.kernels import (
+    Auto,
+    FittedKernel,
+    Kernel,
+    KernelEigen,
+    LaplacianKernel,
+    LowRank,
+    as_kernel,
+    factorize,
+)
+from kgl.kernels.numeric import SUBSET
 from kgl.preparation import Preparation, warn_if_levels_dominate
 
 if TYPE_CHECKING:
@@ -47,6 +57,10 @@ class InputTable:
         What was subtracted and divided by.
     z : object
         Covariates of the observations, ``"index"`` resolved.
+    n_rows : int or None
+        Rows of the table that these rows stand for, where they are not the rows themselves.
+    K_z : KernelEigen or None
+        Their kernel, where they come with one.
     """
 
     values: Array
@@ -56,6 +70,8 @@ class InputTable:
     index: list[Any] | None
     preparation: Preparation
     z: Any
+    n_rows: int | None = None
+    K_z: KernelEigen | None = None
 
 
 class TableInput:
@@ -102,12 +118,39 @@ class TableInput:
 
         Kernels that learn from data do so from the prepared ``values``.
         """
-        used = self._spec.node_kernel if side == "x" else self._spec.observation_kernel
         if side == "x":
             values, mask = values.T, None if mask is None else mask.T
         size = len(values)
+        kernel, covariates = self._side(side, K, covariates, labels, size)
+        if K is not None:
+            return None, align(K, labels, f"K_{side}", size=size, square=True)
+        if kernel is None:
+            return None, None
+        try:
+            if side == "x" and size > SUBSET and isinstance(kernel, Auto):
+                # the kernel depends on the number of nodes, never on the way of the fit
+                fitted: FittedKernel = factorize(kernel.access(covariates, values, mask), kernel)
+            else:
+                fitted = kernel.fit_to(covariates, values, mask)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"covariates {side}: {error}") from error
+        return fitted, fitted.matrix
+
+    def _side(
+        self, side: str, K: Any, covariates: Any, labels: list[Any] | None, size: int
+    ) -> tuple[Kernel | None, Any]:
+        """Check what is given for one side: the kernel spec and covariates, None for neither."""
+        used = self._spec.node_kernel if side == "x" else self._spec.observation_kernel
+        spec = getattr(self, f"kernel_{side}", None)
         if K is None and covariates is None:
-            spec = getattr(self, f"kernel_{side}", None)
+            if isinstance(spec, LowRank) and spec.features is not None:
+                if len(spec.features) != size:
+                    raise ValueError(
+                        f"kernel_{side} has features of {len(spec.features)} items but Y has "
+                        f"{size} {'columns (nodes)' if side == 'x' else 'rows (observations)'}; "
+                        "give one row of features for each"
+                    )
+                return spec, None
             if not isinstance(spec, LaplacianKernel):
                 return None, None
             # a graph is its own side information
@@ -124,7 +167,7 @@ class TableInput:
             raise ValueError(f"both K_{side} and {side} were given; give the kernel or covariates")
         if K is not None:
             refuse_masked(K, given)
-            return None, align(K, labels, given, size=size, square=True)
+            return None, None
         kernel: Kernel = as_kernel(getattr(self, f"kernel_{side}"))
         refuse_masked(covariates, side)
         covariates = align(covariates, labels, side, size=size)
@@ -135,8 +178,4 @@ class TableInput:
                 f"{side} has {n_rows} row(s) but Y has {size} {what}; "
                 "give one row of covariates for each"
             )
-        try:
-            fitted = kernel.fit_to(covariates, values, mask)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"covariates {side}: {error}") from error
-        return fitted, fitted.matrix
+        return kernel, covariates

@@ -24,6 +24,13 @@ __all__ = [
     "sq_distances_from_gram",
 ]
 
+#: Columns from which distances are taken from products, in a fraction of the time; those that
+#: would lose digits are worked out from differences.
+PRODUCTS_FROM = 1_000
+#: A distance loses digits below this share of the squares of its columns, all of them if there are
+#: too many.
+NEAR, MANY = 1e-5, 0.05
+
 
 def n_nodes_from_edges(n_edges: int) -> int:
     """Return the number of nodes ``m`` with ``m (m - 1) / 2`` pairs.
@@ -162,6 +169,10 @@ def pairwise_sq_distances(Y: Array, mask: Mask | None = None, *, opposite: bool 
     from scipy.spatial.distance import cdist, pdist, squareform
 
     Y = np.asarray(Y, dtype=float)
+    if mask is None and Y.shape[1] >= PRODUCTS_FROM:
+        Z = _distances_by_products(Y, opposite=opposite)
+        if Z is not None:
+            return Z
     if mask is None and opposite:
         return np.asarray(cdist(Y.T, -Y.T, "sqeuclidean"))
     if mask is None:
@@ -178,3 +189,26 @@ def pairwise_sq_distances(Y: Array, mask: Mask | None = None, *, opposite: bool 
     products = (seen * Y).T @ (seen * Y)
     Z = squares + squares.T + (2.0 if opposite else -2.0) * products
     return np.asarray(np.maximum(Z, 0.0) * (len(Y) / both))
+
+
+def _distances_by_products(Y: Array, *, opposite: bool) -> Array | None:
+    """Return squared distances from Y'Y, None if most of them would lose digits."""
+    sign = -1.0 if opposite else 1.0
+    Z = Y.T @ Y
+    squares = np.diag(Z).copy()
+    Z *= -2.0 * sign
+    near = np.zeros(Z.shape, dtype=bool)
+    for begin in range(0, len(Z), 256):
+        some = slice(begin, begin + 256)
+        size = squares[some, None] + squares
+        Z[some] += size
+        near[some] = Z[some] < NEAR * size
+    rows, columns = np.nonzero(np.triu(near, 1))
+    if len(rows) > MANY * Z.size:
+        return None
+    for begin in range(0, len(rows), 4096):
+        i, j = rows[begin : begin + 4096], columns[begin : begin + 4096]
+        difference = Y[:, i] - sign * Y[:, j]
+        Z[i, j] = Z[j, i] = np.einsum("ij,ij->j", difference, difference)
+    np.fill_diagonal(Z, 4.0 * squares if opposite else 0.0)
+    return np.asarray(Z)

@@ -14,6 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kgl._graph_input import as_edge_rows, as_edges, as_numbers, true_edges, without_small
+from kgl._sparse_graphs import (
+    average_precision,
+    is_sparse,
+    refuse_scores,
+    sparse_aps,
+    sparse_clusters,
+    sparse_pairs,
+)
 from kgl._types import Array
 from kgl.laplacian import adjacency_from_edges, n_nodes_from_edges
 
@@ -72,6 +80,8 @@ def aps(W_true: ArrayLike, W_est: ArrayLike, *, threshold: float | None = THRESH
     """
     from sklearn.metrics import average_precision_score
 
+    if is_sparse(W_true, W_est):
+        return sparse_aps(W_true, W_est, threshold)
     truth = true_edges(W_true)
     estimate = without_small(as_edges(W_est, "W_est", truth.size)[None], threshold, "W_est")[0]
     # scikit-learn rejects -inf; ranks keep the order and the ties exactly
@@ -97,24 +107,8 @@ def aps_many(W_true: ArrayLike, scores: ArrayLike, *, threshold: float | None = 
     step = max(1, _CHUNK // truth.size)
     for start in range(0, len(rows), step):
         block = without_small(rows[start : start + step], threshold, "scores")
-        out[start : start + step] = _average_precision(truth, block)
+        out[start : start + step] = average_precision(truth, block)
     return out
-
-
-def _average_precision(truth: NDArray[np.bool_], scores: Array) -> Array:
-    """Average precision of each row of ``scores``, with equal scores as one step."""
-    order = np.argsort(-scores, axis=1)
-    ranked = np.take_along_axis(scores, order, axis=1)
-    hits = np.cumsum(truth[order], axis=1)
-    # a step of the curve ends where the next score differs; positions inside a tie do not count
-    ends = np.ones(scores.shape, dtype=bool)
-    np.not_equal(ranked[:, 1:], ranked[:, :-1], out=ends[:, :-1])
-    # hits up to the previous end: hits never fall, so the running maximum over ends carries them
-    reached = np.maximum.accumulate(np.where(ends, hits, 0), axis=1)
-    gained = np.diff(reached, axis=1, prepend=0)
-    precision = hits / np.arange(1, truth.size + 1)
-    # gained is zero inside a tie, where reached does not move
-    return np.asarray(np.minimum(1.0, (gained * precision).sum(axis=1) / truth.sum()))
 
 
 def _sse_rows(truth: Array, rows: Array, normalize: bool, name: str) -> Array:
@@ -155,6 +149,9 @@ def sse_graph(W_true: ArrayLike, W_est: ArrayLike, *, normalize: bool = False) -
     >>> sse_graph([3, 4, 0], [6, 8, 0], normalize=True)
     0.0
     """
+    if is_sparse(W_true, W_est):
+        pairs = sparse_pairs(W_true, W_est, ("W_true", "W_est"))
+        return float(_sse_rows(pairs.true, pairs.estimate[None], normalize, "W_est")[0])
     truth = as_edges(W_true, "W_true")
     rows = as_edges(W_est, "W_est", truth.size)[None]
     return float(_sse_rows(truth, rows, normalize, "W_est")[0])
@@ -181,6 +178,10 @@ def density(W: ArrayLike, *, threshold: float = THRESHOLD) -> float:
     >>> round(density([1.0, 0.5, 1e-9, 0, 0, 0]), 6)
     0.333333
     """
+    if is_sparse(W):
+        pairs = sparse_pairs(W, W, ("W", "W"))
+        kept = without_small(pairs.estimate[None], threshold, "W") > 0 if len(pairs.true) else 0
+        return float(np.count_nonzero(kept) / pairs.n_pairs)
     return float((without_small(as_edges(W, "W")[None], threshold, "W") > 0).mean())
 
 
@@ -211,13 +212,21 @@ def f_score(
     >>> round(f_score([1, 1, 0], [0.5, 0, 0.4], density=1 / 3), 6)  # 2 * 1 / (1 + 2)
     0.666667
     """
-    truth = true_edges(W_true)
-    estimate = as_edges(W_est, "W_est", truth.size)
+    if is_sparse(W_true, W_est):
+        refuse_scores(threshold)
+        pairs = sparse_pairs(W_true, W_est, ("W_true", "W_est"))
+        truth, estimate, size = pairs.true != 0, pairs.estimate, pairs.n_pairs
+        if not truth.any():
+            raise ValueError("W_true has no edge, so no score of its edges is defined")
+    else:
+        truth = true_edges(W_true)
+        estimate = as_edges(W_est, "W_est", truth.size)
+        size = truth.size
     n_true = int(truth.sum())
     if density is None:
         kept = n_true
     elif 0 < density <= 1:
-        kept = round(density * truth.size)
+        kept = round(density * size)
     else:
         raise ValueError(f"density={density!r}; pass the fraction of pairs to keep, in (0, 1]")
     estimate = without_small(estimate[None], threshold, "W_est")[0]
@@ -309,6 +318,8 @@ def spectral_clusters(W: ArrayLike, k: int, seed: int = 0) -> NDArray[np.intp]:
     >>> bool(labels[0] == labels[2] != labels[3] == labels[5])
     True
     """
+    if is_sparse(W):
+        return sparse_clusters(W, k, seed)
     edges = as_edges(W, "W")
     without_small(edges[None], THRESHOLD, "W")  # refuses a Laplacian, not the noise of a solver
     edges = np.maximum(edges, 0.0)
@@ -356,6 +367,9 @@ def nmi(
     1.0
     """
     truth: NDArray[Any] = np.asarray(labels_true)
+    if is_sparse(labels_or_W):
+        k = len(np.unique(truth)) if n_clusters is None else n_clusters
+        labels_or_W, n_clusters = sparse_clusters(labels_or_W, k, seed), None
     other: NDArray[Any] = np.asarray(labels_or_W)
     if truth.ndim != 1:
         raise ValueError(f"labels_true has shape {truth.shape}; pass one label per node")

@@ -23,8 +23,10 @@ from kgl._docstrings import documented
 from kgl._types import Array
 from kgl._validation import check_option
 from kgl.base import DEFAULT_DENSITY, DEFAULT_KERNEL, GraphLearner
+from kgl.kernels import KERNEL_TOL, MAX_RANK
 from kgl.prediction import Prepared
 from kgl.problem import MODELS, ModelSpec
+from kgl.rows.learning import PartialFit
 
 __all__ = [
     "DEFAULT_DENSITY",
@@ -41,7 +43,7 @@ __all__ = [
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class GL(GraphLearner):
+class GL(PartialFit, GraphLearner):
     """Graph learning from smooth signals (GL): one graph step on the data, no fit.
 
     The paper's first baseline, Eq. (14) of Kalofolias (2016)::
@@ -72,7 +74,7 @@ class GL(GraphLearner):
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class GL2Step(GraphLearner):
+class GL2Step(PartialFit, GraphLearner):
     """Graph learning with denoising (GL-2step): signals and graph, no side information.
 
     The paper's second baseline, Eq. (16) of Dong et al. (2016)::
@@ -99,7 +101,7 @@ class GL2Step(GraphLearner):
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class KGLN(GraphLearner):
+class KGLN(PartialFit, GraphLearner):
     """Kernel graph learning with node-side information (KGL-N): independent observations.
 
     ::
@@ -120,6 +122,8 @@ class KGLN(GraphLearner):
     lam: float = 1e-4
     rho: float = 3e-3
     kernel_x: Any = DEFAULT_KERNEL
+    kernel_tol: float = KERNEL_TOL
+    max_rank: int = MAX_RANK
 
     _spec: ClassVar[ModelSpec] = MODELS["KGL-N"]
 
@@ -149,6 +153,8 @@ class KGLO(GraphLearner):
     lam: float = 1e-4
     rho: float = 3e-3
     kernel_z: Any = DEFAULT_KERNEL
+    kernel_tol: float = KERNEL_TOL
+    max_rank: int = MAX_RANK
 
     _spec: ClassVar[ModelSpec] = MODELS["KGL-O"]
 
@@ -180,6 +186,8 @@ class KGL(GraphLearner):
     rho: float = 3e-3
     kernel_x: Any = DEFAULT_KERNEL
     kernel_z: Any = DEFAULT_KERNEL
+    kernel_tol: float = KERNEL_TOL
+    max_rank: int = MAX_RANK
 
     _spec: ClassVar[ModelSpec] = MODELS["KGL"]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse, triu
 
 from kgl._optional import import_optional
 from kgl._types import Array
@@ -18,15 +19,17 @@ __all__ = ["plot_graph"]
 
 #: Up to so many nodes all are named; in larger graphs the ones with the largest degree.
 ALL_LABELS, FEW_LABELS = 40, 25
+#: Nodes up to which a sparse graph is drawn as a whole, and the edges of a larger one.
+FEW_NODES, MOST_EDGES = 300, 400
 #: Colours of edges between nodes that move together, and opposite to each other.
 TOGETHER, OPPOSITE = (0.25, 0.25, 0.25), (0.84, 0.37, 0.0)
 
 
 def plot_graph(
-    W: Array,
+    W: Any,
     *,
     names: Sequence[Any] | None = None,
-    signs: Array | None = None,
+    signs: Any = None,
     probabilities: Array | None = None,
     positions: Any = None,
     values: Array | None = None,
@@ -42,8 +45,9 @@ def plot_graph(
 
     Parameters
     ----------
-    W : array (m, m)
-        Weights.
+    W : array or sparse array (m, m)
+        Weights. Of a sparse graph of more than 300 nodes the 400 heaviest edges are drawn, with
+        their nodes; a note says so.
     names : sequence, optional
         Node names.
     signs : array (m, m), optional
@@ -74,6 +78,11 @@ def plot_graph(
     plt = import_optional("matplotlib.pyplot", "plot", "plotting")
     from matplotlib.collections import LineCollection
 
+    if issparse(W):
+        return _plot_sparse(
+            W, names=names, signs=signs, positions=positions, values=values,
+            values_label=values_label, ax=ax, labels=labels, title=title, seed=seed,
+        )  # fmt: skip
     m = len(W)
     names = list(range(m)) if names is None else list(names)
     positions = _layout(W, seed) if positions is None else _placed(positions, names)
@@ -126,6 +135,37 @@ def plot_graph(
     if title is not None:
         ax.set_title(title)
     return ax
+
+
+def _plot_sparse(W: Any, *, names: Sequence[Any] | None, signs: Any, **options: Any) -> Axes:
+    """Draw the part of a large graph that can be read: its heaviest edges and their nodes.
+
+    A graph of up to :data:`FEW_NODES` nodes is drawn as a whole.
+    """
+    m = W.shape[0]
+    names = list(range(m)) if names is None else list(names)
+    upper = triu(W, 1, format="coo")
+    rows, cols = upper.coords
+    heaviest = np.argsort(-upper.data, kind="stable")
+    if m > FEW_NODES:
+        heaviest = heaviest[:MOST_EDGES]
+    rows, cols, weights = rows[heaviest], cols[heaviest], upper.data[heaviest]
+    shown = np.arange(m) if m <= FEW_NODES else np.unique(np.concatenate([rows, cols]))
+    rows, cols = np.searchsorted(shown, rows), np.searchsorted(shown, cols)
+    part, own = np.zeros((len(shown), len(shown))), None
+    part[rows, cols] = part[cols, rows] = weights
+    if signs is not None:
+        own = np.ones_like(part)
+        found = signs[shown[rows], shown[cols]] if len(rows) else np.ones(0)
+        own[rows, cols] = own[cols, rows] = np.asarray(found).ravel()
+    if m > FEW_NODES:
+        note = f"the {len(rows)} heaviest of {upper.nnz} edges, {len(shown)} of {m} nodes"
+        options["title"] = note if options["title"] is None else f"{options['title']}: {note}"
+    if options["positions"] is not None:
+        options["positions"] = _placed(options["positions"], names)[shown]
+    if options["values"] is not None:
+        options["values"] = np.asarray(options["values"])[shown]
+    return plot_graph(part, names=[names[k] for k in shown], signs=own, **options)
 
 
 def _checked(probabilities: Any, m: int) -> Array:

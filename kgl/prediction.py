@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from kgl._optional import import_optional
 from kgl._types import Array
 from kgl._validation import align_columns, as_floats, refuse_masked
-from kgl.kernels import FittedKernel
+from kgl.kernels import FittedKernel, KernelEigen
 from kgl.preparation import Preparation
 from kgl.problem import ModelSpec
 from kgl.solvers.alternating import Options
@@ -40,6 +40,7 @@ class Prepared:
     preparation: Preparation
     labelled: bool = False  # whether Y named its nodes
     mask: np.ndarray | None = None  # of observed entries, also where a model treats others as zero
+    n_rows: int | None = None  # of the table, where the data are sums over its rows
 
 
 class FittedTables:
@@ -101,7 +102,7 @@ class FittedTables:
             )
         refuse_masked(covariates, side)
         cross = fitted.cross(covariates)
-        size = np.sqrt(np.mean(np.diag(fitted.matrix)))
+        size = np.sqrt(fitted.mean_variance)
         far = np.flatnonzero(np.abs(cross).max(axis=1) < FAR * size**2)
         if len(far):
             warnings.warn(
@@ -195,6 +196,25 @@ class Prediction(FittedTables):
         outside = residuals - data.K_z.vectors @ C
         inside = (C @ U) / (lam + rho * np.outer(data.K_z.values, np.maximum(eigenvalues, 0.0)))
         return np.asarray(outside / lam + data.K_z.vectors @ inside @ U.T)
+
+    def _values_at(
+        self, z: Any, x: Any, K_z: Any, K_x: Any
+    ) -> tuple[Array, Array | None, Array | None]:
+        """Return prepared signals at new points, and the kernels with new rows and columns."""
+        ready = self._ready
+        left = self._cross("z", z, K_z, ready.kernel_z, ready.data.K_z)
+        right = self._cross("x", x, K_x, ready.kernel_x, ready.data.K_x)
+        values = self.coefficients()
+        values = values if left is None else left @ values
+        return np.asarray(values if right is None else values @ right.T), left, right
+
+    def _node_eigen(self) -> KernelEigen:
+        """Return the kernel over the nodes of the fit, decomposed."""
+        return self._ready.data.K_x
+
+    def _node_white(self) -> float:
+        """Return what that kernel has on its diagonal besides."""
+        return 0.0
 
     def impute(self, Y: Any, return_std: bool = False, random_state: Any = 0) -> Any:
         """Return a copy of the data of the fit with missing entries filled in.
@@ -290,18 +310,14 @@ class Prediction(FittedTables):
         if not self._spec.fitted:
             raise ValueError("GL fits no function, so there is nothing to predict; use KGL or KGLN")
         ready = self._ready
-        left = self._cross("z", z, K_z, ready.kernel_z, ready.data.K_z)
-        right = self._cross("x", x, K_x, ready.kernel_x, ready.data.K_x)
-        values = self.coefficients()
-        values = values if left is None else left @ values
-        values = np.asarray(values if right is None else values @ right.T)
+        values, left, right = self._values_at(z, x, K_z, K_x)
         preparation, new_z = ready.preparation, z is not None or K_z is not None
         new_x = x is not None or K_x is not None
         if new_z:
             preparation = preparation.for_observations(len(values))
         if new_x:
             assert right is not None
-            preparation = preparation.for_nodes(ready.data.K_x, right)
+            preparation = preparation.for_nodes(self._node_eigen(), right, self._node_white())
         predicted = self._labelled(preparation.undo(values), z, x)
         if not return_std:
             return predicted

@@ -21,7 +21,7 @@ from kgl._validation import check_option
 from kgl.kernels import KernelEigen
 from kgl.skewness import log_origins
 
-__all__ = ["CENTERS", "SCALES", "Preparation", "warn_if_levels_dominate"]
+__all__ = ["CENTERS", "SCALES", "Preparation", "warn_if_levels_dominate", "warn_of_levels"]
 
 #: What is subtracted: each node's mean, those of nodes and observations, or nothing.
 CENTERS = ("node", "both", "none")
@@ -105,14 +105,33 @@ class Preparation:
         left = np.where(seen, values - rows[:, None] - columns, 0.0)
         size = np.sqrt(_means(left**2, seen, axis=0))
         largest = np.abs(np.where(seen, values, 0.0)).max(axis=0)
-        constant = size <= CONSTANT * largest
-        divisor = np.ones(m)
-        if scale == "node":
-            divisor = np.where(constant, 1.0, size)
-        elif scale == "common":
+        common = 1.0
+        if scale == "common":
             common = float(np.sqrt(np.sum(left**2) / max(1, np.count_nonzero(seen))))
-            divisor = np.full(m, common if common > 0 else 1.0)
+        divisor = _divisors(size, largest, common, scale)
         return cls(rows, columns, divisor, origin, least)
+
+    @classmethod
+    def of_moments(
+        cls, mean: Array, size: Array, largest: Array, n_rows: int, scale: str
+    ) -> Preparation:
+        """Return the preparation of ``n_rows`` rows of which only moments are known.
+
+        Parameters
+        ----------
+        mean : array (m,)
+            What is subtracted from nodes.
+        size : array (m,)
+            Root mean squares of what is left of the nodes.
+        largest : array (m,)
+            Largest absolute entries.
+        n_rows : int
+            Rows that the preparation is for.
+        scale : str
+            One of :data:`SCALES`.
+        """
+        common = float(np.sqrt(np.mean(size**2)))
+        return cls(np.zeros(n_rows), mean, _divisors(size, largest, common, scale))
 
     @property
     def changes(self) -> bool:
@@ -139,15 +158,25 @@ class Preparation:
         """Return the preparation of ``n`` new observations, which have no mean of their own."""
         return replace(self, rows=np.zeros(n))
 
-    def for_nodes(self, kernel: KernelEigen, cross: Array) -> Preparation:
+    def for_nodes(self, kernel: KernelEigen, cross: Array, white: float = 0.0) -> Preparation:
         """Return the preparation of new nodes: levels and scales as those of similar nodes are.
 
         They are interpolated by kernel ridge regression, with the ridge that generalised
-        cross-validation chooses. ``cross`` is the kernel between new and fitted nodes.
+        cross-validation chooses. ``cross`` is the kernel between new and fitted nodes, and
+        ``white`` what the kernel of the fit has on its diagonal besides.
         """
-        columns = _smoothed(self.columns, kernel, cross)
-        scale = np.exp(_smoothed(np.log(self.scale), kernel, cross))
+        columns = _smoothed(self.columns, kernel, cross, white)
+        scale = np.exp(_smoothed(np.log(self.scale), kernel, cross, white))
         return replace(self, columns=columns, scale=scale)
+
+
+def _divisors(size: Array, largest: Array, common: float, scale: str) -> Array:
+    """Return what nodes are divided by: 1 for those that are constant."""
+    if scale == "node":
+        return np.where(size <= CONSTANT * largest, 1.0, size)
+    if scale == "common":
+        return np.full(len(size), common if common > 0 else 1.0)
+    return np.ones(len(size))
 
 
 def _logs(values: Array, origin: Array | None, least: Array | None) -> Array:
@@ -177,7 +206,7 @@ def _two_way(values: Array, seen: np.ndarray) -> tuple[Array, Array]:
     return rows - middle, columns + middle
 
 
-def _smoothed(target: Array, kernel: KernelEigen, cross: Array) -> Array:
+def _smoothed(target: Array, kernel: KernelEigen, cross: Array, white: float) -> Array:
     """Return kernel ridge predictions at new nodes, about the mean of the target."""
     mean = float(target.mean())
     if not np.ptp(target):
@@ -187,12 +216,15 @@ def _smoothed(target: Array, kernel: KernelEigen, cross: Array) -> Array:
     # what all nodes have in common is the mean of the target, so the rest of the kernel counts
     common = kernel.vectors.sum(axis=0)
     varied = float(kernel.values.sum() - np.sum(kernel.values * common**2) / len(target))
+    varied += white * (len(target) - 1)
     ridges = RIDGES * max(varied, 1e-12 * float(kernel.values.sum())) / len(target)
-    left = ridges[:, None] / (kernel.values + ridges[:, None])  # share that is not fitted
-    error = np.sum((left * weights) ** 2, axis=1) + max(outside, 0.0)
-    freedom = left.sum(axis=1) + len(target) - len(kernel.values)
+    values = kernel.values + white
+    left = ridges[:, None] / (values + ridges[:, None])  # share that is not fitted
+    beyond = ridges / (white + ridges)  # the same outside the range of the kernel
+    error = np.sum((left * weights) ** 2, axis=1) + max(outside, 0.0) * beyond**2
+    freedom = left.sum(axis=1) + (len(target) - len(kernel.values)) * beyond
     best = ridges[int(np.argmin(error / freedom**2))]
-    return np.asarray(mean + cross @ (kernel.vectors @ (weights / (kernel.values + best))))
+    return np.asarray(mean + cross @ (kernel.vectors @ (weights / (values + best))))
 
 
 def warn_if_levels_dominate(
@@ -203,6 +235,13 @@ def warn_if_levels_dominate(
     seen = np.ones(values.shape, dtype=bool) if mask is None else mask
     spread = np.sqrt(_means((values - own.columns) ** 2, seen, axis=0))
     largest = np.abs(np.where(seen, values, 0.0)).max(axis=0)
+    warn_of_levels(own.columns, spread, largest, center, scale, names)
+
+
+def warn_of_levels(
+    means: Array, spread: Array, largest: Array, center: str, scale: str, names: Sequence[Any]
+) -> None:
+    """Warn as :func:`warn_if_levels_dominate`, given means, deviations and largest entries."""
     constant = np.flatnonzero(spread <= CONSTANT * largest)
     if len(constant):
         which = ", ".join(repr(names[k]) for k in constant[:3])
@@ -211,14 +250,14 @@ def warn_if_levels_dominate(
             f"column(s) {which}{more} of Y are constant: they carry no information on links, and "
             "their edges mean nothing; drop them",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
-    if center == "none" and np.var(own.columns) > np.mean(spread**2):
+    if center == "none" and np.var(means) > np.mean(spread**2):
         warnings.warn(
             "the means of the nodes differ more than the values of a node vary, so with "
             "center='none' nodes of similar level are linked; use center='node'",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     positive = spread[spread > CONSTANT * largest]
     if scale != "node" and len(positive) and positive.max() > 30 * positive.min():
@@ -227,5 +266,5 @@ def warn_if_levels_dominate(
             f"{positive.max():.3g}, so with scale={scale!r} nodes of small values are linked; use "
             "scale='node'",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )

@@ -9,10 +9,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from kgl._parallel import check_n_jobs, in_order
 from kgl._progress import Progress, reporter
 from kgl._types import Array
 from kgl._validation import as_floats, check_option
@@ -27,6 +29,8 @@ from kgl.grid import (
     prepare_grid,
 )
 from kgl.preparation import Preparation
+from kgl.rows import CompressedRows
+from kgl.rows.folds import check_row_folds, row_fold_errors
 from kgl.skewness import check_log
 from kgl.solvers.grid import solve_grid
 
@@ -106,6 +110,7 @@ def select_held_out(
     n_folds: int = 5,
     folds: str | Sequence[np.ndarray] = "auto",
     seed: int | np.random.Generator = 0,
+    n_jobs: int | None = None,
     progress: Callable[[int, int], None] | bool | None = None,
     **options: Any,
 ) -> HeldOut:
@@ -117,7 +122,8 @@ def select_held_out(
         As for :func:`kgl.fit_grid`, with lam and rho of :data:`HELD_OUT_GRID` by default;
         ``kernel_x`` and ``kernel_z`` may be lists of kernels to choose from. The model must predict
         entries that it leaves out of the fit: GL predicts nothing and GL2Step treats them as zero,
-        so both are refused.
+        so both are refused. Of compressed rows (:func:`kgl.compress`) whole rows are held out, and
+        each of their entries is predicted from the others of its row.
     psi : sequence of float, optional
         Values to cross with the others. With ``graph="density"`` none are needed: the errors of
         (lam, rho) are then those of graphs with the wanted density. Where psi is given all the
@@ -140,6 +146,9 @@ def select_held_out(
         predict: single entries, or blocks where values are missing in blocks.
     seed : int or Generator
         Source of the split.
+    n_jobs : int, optional
+        Workers that share the folds, as for :func:`kgl.fit_grid`, with the same bytes for any
+        number of them.
     progress : callable or bool, optional
         Called as ``progress(done, total)`` after each fold; True writes to standard error, and so
         does None (the default) on a terminal if the work is long.
@@ -149,10 +158,14 @@ def select_held_out(
     HeldOut
     """
     check_option("graph", graph, ("density", "stability", "mse"))
+    n_jobs = check_n_jobs(n_jobs)
     check_model(model)
     target: dict[str, Any] = {"density": density, "average_degree": average_degree}
     _check_held_out(model, graph, target, options)
-    values = as_floats(Y)
+    compressed = isinstance(Y, CompressedRows)
+    if compressed:
+        check_row_folds(Y, folds, n_folds)
+    values = np.empty((0, len(Y.names))) if compressed else as_floats(Y)
     m = values.shape[-1]
     edges = model(**target)._target_edges(m)  # a bad target is refused before the work
     axes: dict[str, Any] = {"lam": lam, "rho": rho, "psi": psi, "density": None}
@@ -167,13 +180,13 @@ def select_held_out(
     check_log(options.get("log", "auto"))
     plain = {**options, "log": False}
     problems = [prepare_grid(model, Y, side, axes, {**plain, **kernels}) for kernels in choices]
-    held_out = choose_folds(folds, values, n_folds, seed)
+    held_out = [] if compressed else choose_folds(folds, values, n_folds, seed)
+    n_folds = Y.n_folds if compressed else len(held_out)
     report = reporter(progress, "fold")
-    total = len(problems) * len(held_out)
-    found: list[Array] = []
-    for problem in problems:
-        done = len(found) * len(held_out)
-        found.append(_fold_errors(problem, values, held_out, _counted(report, done, total)))
+    if compressed:
+        found = _row_errors(problems, Y, report)
+    else:
+        found = _all_errors(problems, values, held_out, n_jobs, report)
     which = int(np.argmin([np.mean(errors, axis=0).min() for errors in found]))
     problem, errors, options = problems[which], found[which], {**options, **choices[which]}
     mse = np.mean(errors, axis=0)
@@ -183,8 +196,11 @@ def select_held_out(
     _warn_at_end({n: v for n, v in problem.axes.items() if n in HELD_OUT_GRID}, best)
     instability = None
     if graph == "stability":
+        trains = [_hide(Y, held) for held in held_out]
+        if compressed:
+            trains = [Y.without(fold) for fold in range(n_folds)]
         best["psi"], instability = _stable_psi(
-            [_hide(Y, held) for held in held_out], model, side, problem, best, max_instability
+            trains, model, side, problem, best, max_instability, n_jobs
         )
     elif graph == "density":
         best = {name: best[name] for name in ("lam", "rho")}
@@ -194,7 +210,7 @@ def select_held_out(
         estimator,
         {**best, "psi": estimator.psi_},
         mse,
-        np.std(errors, axis=0, ddof=1) / np.sqrt(len(held_out)),
+        np.std(errors, axis=0, ddof=1) / np.sqrt(n_folds),
         problem.params,
         instability,
         choices[which],
@@ -204,6 +220,45 @@ def select_held_out(
 def _counted(report: Progress | None, before: int, total: int) -> Progress | None:
     """Return a report that counts on from ``before``."""
     return None if report is None else lambda done, _: report(before + done, total)
+
+
+def _row_errors(
+    problems: Sequence[GridProblem], Y: CompressedRows, report: Progress | None
+) -> list[Array]:
+    """Return the errors of folds of rows at every point, for each problem, of compressed data."""
+    found: list[Array] = []
+    total = len(problems) * Y.n_folds
+    for problem in problems:
+        counted = _counted(report, len(found) * Y.n_folds, total)
+        errors, residual = row_fold_errors(problem, Y, counted)
+        problem.warn(residual, np.ones(1, dtype=bool), stacklevel=4)
+        found.append(errors)
+    return found
+
+
+def _all_errors(
+    problems: Sequence[GridProblem],
+    values: Array,
+    folds: list[np.ndarray],
+    n_jobs: int | None,
+    report: Progress | None,
+) -> list[Array]:
+    """Return the error of each fold at every point, for each problem; one warning for its folds."""
+    parts = [(problem, held) for problem in problems for held in folds]
+    errors: list[Array] = []
+    residuals: list[Array] = []
+    for error, residual in in_order(partial(_fold_errors, values), parts, n_jobs):
+        errors.append(error)
+        residuals.append(residual)
+        if report is not None:
+            report(len(errors), len(parts))
+    found = []
+    for k, problem in enumerate(problems):
+        own = slice(k * len(folds), (k + 1) * len(folds))
+        found.append(np.concatenate(errors[own]))
+        # fits of folds are cut short on purpose
+        problem.warn(np.concatenate(residuals[own]), np.ones(1, dtype=bool), stacklevel=4)
+    return found
 
 
 def _check_held_out(
@@ -235,13 +290,9 @@ def _check_held_out(
         )
 
 
-def _fold_errors(
-    problem: GridProblem,
-    values: Array,
-    folds: list[np.ndarray],
-    progress: Callable[[int, int], None] | None,
-) -> Array:
-    """Return the error of each fold at every point, with one warning for all folds."""
+def _fold_errors(values: Array, part: tuple[GridProblem, np.ndarray]) -> tuple[Array, Array]:
+    """Return the error of one fold at every point, and the residuals of its graphs."""
+    problem, held = part
     ready, estimator = problem.ready, problem.estimator
     options = loosened(replace(ready.options, signals=True))
     residual = []
@@ -258,12 +309,8 @@ def _fold_errors(
             signals = chunk.batch.signals
             yield chunk.where, None if signals is None else own.undo(signals)
 
-    errors = cross_validate_grid(
-        values / units, folds, predict, problem.n_points, progress=progress
-    )
-    # fits of folds are cut short on purpose
-    problem.warn(np.concatenate(residual), np.ones(1, dtype=bool), stacklevel=4)
-    return errors
+    errors = cross_validate_grid(values / units, [held], predict, problem.n_points)
+    return errors, np.concatenate(residual)
 
 
 def _warn_at_end(axes: dict[str, Array], best: dict[str, Any]) -> None:
@@ -285,6 +332,7 @@ def _stable_psi(
     problem: GridProblem,
     best: dict[str, Any],
     max_instability: float,
+    n_jobs: int | None,
 ) -> tuple[float, Array]:
     """Return the psi whose edges are stable between folds, and the instability of every psi."""
     psi = problem.axes["psi"]
@@ -293,7 +341,7 @@ def _stable_psi(
     exact = {**problem.options, "solver": "newton", "backend": None}
     edge_sets, complete = [], np.zeros(len(psi), dtype=bool)
     for train in trains:
-        path = fit_grid(model, train, **side, **fixed, psi=psi, **exact)
+        path = fit_grid(model, train, **side, **fixed, psi=psi, n_jobs=n_jobs, **exact)
         assert path.weights is not None and path.scores is not None
         edge_sets.append(path.weights > 0)
         complete |= (edge_sets[-1] | np.isneginf(path.scores)).all(axis=1)

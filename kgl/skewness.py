@@ -14,7 +14,7 @@ import numpy as np
 
 from kgl._types import Array
 
-__all__ = ["check_log", "log_origins"]
+__all__ = ["CLEAR", "check_log", "log_fits", "log_origins"]
 
 #: Gain in log likelihood per entry, in the median over the nodes, above which they suit.
 CLEAR = 0.2
@@ -66,7 +66,17 @@ def log_origins(values: Array, seen: np.ndarray, log: Any) -> tuple[Array | None
     check_log(log)
     if not log:
         return None, None
-    auto = isinstance(log, str)
+    origin, least, gains = log_fits(values, seen)
+    if isinstance(log, str) and not np.median(gains) > CLEAR:
+        return None, None
+    return origin, least
+
+
+def log_fits(values: Array, seen: np.ndarray) -> tuple[Array, Array, Array]:
+    """Return origin, least difference and gain of logarithms of every node, each by itself.
+
+    Parameters are those of :func:`log_origins`.
+    """
     m = values.shape[1]
     origin, least, gains = np.zeros(m), np.ones(m), np.zeros(m)
     complete = np.flatnonzero(seen.all(axis=0)) if len(values) else np.arange(0)
@@ -85,9 +95,7 @@ def log_origins(values: Array, seen: np.ndarray, log: Any) -> tuple[Array | None
         start, nearest, gain = _lognormal(own / span)
         origin[which], least[which] = span * start, span * nearest
         gains[which] = gain if len(own) >= ENOUGH else 0.0
-    if auto and not np.median(gains) > CLEAR:
-        return None, None
-    return origin, least
+    return origin, least, gains
 
 
 def _lognormal(own: Array) -> tuple[Array, Array, Array]:

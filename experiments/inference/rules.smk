@@ -63,6 +63,8 @@ rule infer:
         f"{OUT}/tables/{{study}}.parquet",
     log:
         f"{OUT}/logs/infer/{{study}}.log",
+    benchmark:
+        f"{OUT}/benchmarks/infer/{{study}}/table.tsv"
     wildcard_constraints:
         study="|".join(DESIGNS) or "none",
     params:

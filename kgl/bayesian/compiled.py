@@ -35,8 +35,11 @@ if TYPE_CHECKING or not available():
 else:
     from numba import njit
 
-    # no flag here assumes finite numbers: unlikely values have a log density of -inf
-    compiled = njit(cache=True, fastmath={"nsz", "arcp", "contract", "reassoc"})
+    # No flag here assumes finite numbers: unlikely values have a log density of -inf. All functions
+    # become one: apart, code from the cache rounds unlike code that was compiled just now, so the
+    # first fit on a machine would differ from the next.
+    flags = {"nsz", "arcp", "contract", "reassoc"}
+    compiled = njit(cache=True, inline="always", fastmath=flags)
 
 
 @compiled

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from kgl._types import Array
 from kgl.command.arguments import BAYESIAN, LOGS
@@ -22,6 +23,8 @@ __all__ = ["LIGHT", "LIKELY", "Learned", "Probabilities", "Task", "learn", "make
 
 #: Least probability of an edge where none is asked for.
 LIKELY = 0.5
+#: Nodes up to which the command takes graphs.
+MOST_NODES = 5000
 #: How the Bayesian model is fitted again for withheld values: enough for means and deviations of
 #: values, not for probabilities of edges.
 LIGHT = {"n_chains": 4, "n_warmup": 30, "n_draws": 20}
@@ -208,6 +211,12 @@ class Learned:
 
 def learn(task: Task, inputs: Inputs, args: Arguments) -> Learned:
     """Fit the task to the data."""
+    m = inputs.Y.shape[1]
+    if m > MOST_NODES:
+        raise CommandError(
+            f"the data have {m} columns, and this command writes graphs of up to {MOST_NODES}",
+            "use Python: kgl.KGL().fit(Y).to_edges() or .to_sparse()",
+        )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = task.fit(inputs.Y)
@@ -221,12 +230,21 @@ def learn(task: Task, inputs: Inputs, args: Arguments) -> Learned:
     if task.bayesian:
         sure, notes = _probabilities(model, args), _bayesian_notes(model, inputs, args, caught)
     weights = model._clean_weights() if sure is None else model._likely_weights(sure.least)
+    signs = model.signs_
+    if issparse(weights):
+        weights, signs = _unpacked(weights, signs)
     order = weights if sure is None else np.where(weights > 0, sure.values, 0.0)
     edges = sorted_pairs(weights, order)
     return Learned(
         model, weights, edges, model.signals_ if task.predicts else None,
-        list(dict.fromkeys(notes)), model.signs_, std, sure,
+        list(dict.fromkeys(notes)), signs, std, sure,
     )  # fmt: skip
+
+
+def _unpacked(weights: Any, signs: Any) -> tuple[Array, Array]:
+    """Return a sparse graph as arrays, which the files and the report are made of."""
+    every = signs.toarray()
+    return weights.toarray(), np.where(every == 0.0, 1.0, every)
 
 
 def sorted_pairs(weights: Array, order: Array) -> list[tuple[int, int, float]]:

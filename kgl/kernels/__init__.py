@@ -19,8 +19,17 @@ array([1.   , 0.607, 0.011])
 """
 
 from kgl.kernels.auto import Auto
-from kgl.kernels.base import FittedKernel, Kernel
+from kgl.kernels.base import FittedKernel, Kernel, NeedsDenseError, NotLowRankError
+from kgl.kernels.factors import (
+    KERNEL_TOL,
+    MAX_RANK,
+    FittedFactor,
+    KernelAccess,
+    factor_eigen,
+    factorize,
+)
 from kgl.kernels.graph import LaplacianKernel
+from kgl.kernels.lowrank import LowRank
 from kgl.kernels.matrices import KernelEigen, check_kernel, kernel_eigen, nearest_psd, normalize
 from kgl.kernels.mixed import Mixed
 from kgl.kernels.names import KERNELS, as_kernel
@@ -29,18 +38,27 @@ from kgl.kernels.numeric import BANDWIDTH_RULES, RBF, FunctionKernel, Linear, Pr
 __all__ = [
     "BANDWIDTH_RULES",
     "KERNELS",
+    "KERNEL_TOL",
+    "MAX_RANK",
     "RBF",
     "Auto",
+    "FittedFactor",
     "FittedKernel",
     "FunctionKernel",
     "Kernel",
+    "KernelAccess",
     "KernelEigen",
     "LaplacianKernel",
     "Linear",
+    "LowRank",
     "Mixed",
+    "NeedsDenseError",
+    "NotLowRankError",
     "Precomputed",
     "as_kernel",
     "check_kernel",
+    "factor_eigen",
+    "factorize",
     "kernel_eigen",
     "nearest_psd",
     "normalize",

@@ -11,40 +11,26 @@ at new points.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kgl._types import Array
+from kgl.kernels.auto_parts import Part, Points, Reader, parts_of
 from kgl.kernels.base import FittedKernel, Kernel, number
-from kgl.kernels.covariates import Covariates, Schema, Table, read_table
+from kgl.kernels.covariates import Covariates
+from kgl.kernels.factors import KernelAccess, is_low_rank
 from kgl.kernels.names import KERNELS
+from kgl.kernels.numeric import SUBSET
 
 __all__ = ["Auto", "FittedAuto"]
 
-#: Factor between widths, and how many there are at most.
-FACTOR, MOST = 3.0, 6
-#: Calendar periods of dates, in days; one is used if the data span two and have four rows in one.
-CALENDAR = {"year": 365.2425, "week": 7.0, "day": 1.0}
-SPANNED, ROWS_PER_PERIOD = 2.0, 4.0
 #: Rows and columns of the data that the weights are learned from, at most.
 MAX_ROWS, MAX_COLUMNS = 200, 12
 #: Updates of the weights, and the change of the logarithm of the evidence per entry that ends them.
 UPDATES, SETTLED = 60, 1e-4
 #: Least share of white noise, which keeps kernels well conditioned.
 LEAST_WHITE = 1e-4
-
-#: Kernel between two sets of points, given as numbers (rows, p) and category codes (rows, q).
-Part = Callable[["_Points", "_Points"], Array]
-
-
-@dataclass(frozen=True)
-class _Points:
-    numbers: Array
-    codes: NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -87,9 +73,9 @@ class Auto(Kernel):
         self, X: Covariates, targets: Array | None, mask: np.ndarray | None = None
     ) -> FittedAuto:
         """Choose the weights by the evidence of ``targets`` (rows, columns), and evaluate."""
-        reader = _Reader.fit(X)
+        reader = Reader.fit(X)
         points = reader.points
-        parts = _parts(reader, self.periods)
+        parts = parts_of(reader, self.periods)
         matrices = np.stack([part(points, points) for part in parts.values()])
         sizes = np.einsum("kii->k", matrices) / len(matrices[0])
         matrices /= sizes[:, None, None]
@@ -102,6 +88,19 @@ class Auto(Kernel):
         shares = dict(zip([*parts, "white"], weights.tolist(), strict=True))
         return FittedAuto(self, total, shares, reader, list(parts.values()), weights[:-1] / sizes)
 
+    def access(
+        self, X: Covariates, targets: Array | None = None, mask: np.ndarray | None = None
+    ) -> KernelAccess:
+        """Choose the weights as :meth:`fit_to` does, from the same rows of the data.
+
+        Above :data:`kgl.kernels.numeric.SUBSET` rows the largest distance is that of a subset of
+        so many, and widths whose kernel is not low rank are not offered: what they would take,
+        shorter distances than the nodes resolve, is left to the white part. ``notes`` lists them.
+        """
+        reader = Reader.fit(X)
+        parts = parts_of(reader, self.periods)
+        return _access(reader, parts, targets, mask, [])
+
 
 @dataclass(frozen=True, eq=False)
 class FittedAuto(FittedKernel):
@@ -110,7 +109,7 @@ class FittedAuto(FittedKernel):
     spec: Auto
     matrix: Array = field(repr=False)
     weights_: dict[str, float]
-    _reader: _Reader = field(repr=False)
+    _reader: Reader = field(repr=False)
     _parts: list[Part] = field(repr=False)
     _weights: Array = field(repr=False)
 
@@ -122,136 +121,77 @@ class FittedAuto(FittedKernel):
         )
 
 
+def _access(
+    reader: Reader,
+    parts: dict[str, Part],
+    targets: Array | None,
+    mask: np.ndarray | None,
+    dropped: list[str],
+) -> KernelAccess:
+    """Return the weighted sum of some parts by its columns."""
+    points = reader.points
+    if len(points.numbers) > SUBSET and not dropped:
+        for name in [name for name in parts if name.startswith("width")]:
+            if is_low_rank(_one_part(parts[name], points)):
+                break
+            dropped = [*dropped, name]
+        parts = {name: part for name, part in parts.items() if name not in dropped}
+    diagonals = np.stack([_one_part(part, points).diagonal for part in parts.values()])
+    sizes = diagonals.mean(axis=1)
+    if targets is None:
+        weights = np.full(len(parts) + 1, 1.0 / (len(parts) + 1))
+    else:
+        rows, columns = _sample(targets.shape, mask)
+        some = points.take(rows)
+        matrices = np.stack([part(some, some) for part in parts.values()]) / sizes[:, None, None]
+        weights = _weights_of_sample(
+            matrices, np.asarray(targets, dtype=float), mask, rows, columns
+        )
+    kernel = _Sum(reader, list(parts.values()), weights[:-1] / sizes)
+    shares = dict(zip([*parts, "white"], weights.tolist(), strict=True))
+    widths = [name for name in parts if name.startswith("width")]
+
+    def shorten() -> KernelAccess:
+        fewer = {name: part for name, part in parts.items() if name != widths[0]}
+        return _access(reader, fewer, targets, mask, [*dropped, widths[0]])
+
+    large = len(points.numbers) > SUBSET
+    return KernelAccess(
+        (weights[:-1] / sizes) @ diagonals,
+        kernel.columns,
+        kernel,
+        float(weights[-1]),
+        notes={"weights": shares, "left out": dropped},
+        shorten=shorten if large and widths else None,
+    )
+
+
+def _one_part(part: Part, points: Points) -> KernelAccess:
+    """Return one part by its columns."""
+    rows = np.arange(len(points.numbers))
+    blocks = [points.take(rows[k : k + 256]) for k in range(0, len(rows), 256)]
+    diagonal = np.concatenate([np.diag(part(block, block)) for block in blocks])
+    return KernelAccess(diagonal, lambda index: part(points, points.take(index)))
+
+
 @dataclass(frozen=True, eq=False)
-class _Reader:
-    """Covariates -> standardised numbers and category codes, the same way every time."""
+class _Sum:
+    """Weighted sum of parts. A class and no closure, so that it pickles."""
 
-    schema: Schema
-    numeric: tuple[int, ...]
-    categorical: tuple[int, ...]
-    offset: Array
-    spread: Array
-    categories: tuple[dict[object, int], ...]
-    dates: bool
-    points: _Points
+    reader: Reader
+    parts: list[Part]
+    weights: Array
 
-    @classmethod
-    def fit(cls, X: Covariates) -> _Reader:
-        table = read_table(X, "X")
-        every = range(len(table.columns))
-        categorical = tuple(k for k in every if table.categorical[k])
-        numeric = tuple(k for k in every if not table.categorical[k])
-        rows = len(table.columns[0])
-        values = table.numbers(numeric) if numeric else np.zeros((rows, 0))
-        spread = values.std(axis=0)
-        spread = np.where(np.ptp(values, axis=0) > 0, np.where(spread > 0, spread, 1.0), 1.0)
-        offset = values.mean(axis=0)
-        known = tuple(
-            {label: code for code, label in enumerate(dict.fromkeys(table.labels(k)))}
-            for k in categorical
+    def columns(self, index: np.ndarray) -> Array:
+        return self._between(self.reader.points, self.reader.points.take(index))
+
+    def __call__(self, X_new: Covariates, index: np.ndarray) -> Array:
+        return self._between(self.reader.read(X_new), self.reader.points.take(index))
+
+    def _between(self, A: Points, B: Points) -> Array:
+        return np.asarray(
+            sum(w * part(A, B) for w, part in zip(self.weights, self.parts, strict=True))
         )
-        dates = len(numeric) == 1 and table.columns[numeric[0]].dtype.kind == "M"
-        points = _Points((values - offset) / spread, _codes(table, categorical, known))
-        schema = Schema(table.names, len(table.columns))
-        return cls(schema, numeric, categorical, offset, spread, known, dates, points)
-
-    def read(self, X_new: Covariates) -> _Points:
-        table, at = self.schema.read(X_new, self.numeric + self.categorical)
-        p = len(self.numeric)
-        rows = len(table.columns[0])
-        values = table.numbers(at[:p]) if p else np.zeros((rows, 0))
-        codes = _codes(table, at[p:], self.categories)
-        return _Points((values - self.offset) / self.spread, codes)
-
-
-def _codes(
-    table: Table, positions: Sequence[int], categories: Sequence[dict[object, int]]
-) -> NDArray[np.intp]:
-    """Return category codes (rows, q); -1 stands for categories not seen in training."""
-    codes = np.empty((len(table.columns[0]), len(positions)), dtype=np.intp)
-    for column, (position, known) in enumerate(zip(positions, categories, strict=True)):
-        codes[:, column] = [known.get(value, -1) for value in table.labels(position)]
-    return codes
-
-
-def _squared(A: _Points, B: _Points) -> Array:
-    from scipy.spatial.distance import cdist
-
-    return np.asarray(cdist(A.numbers, B.numbers, "sqeuclidean"))
-
-
-def _parts(reader: _Reader, periods: tuple[float, ...]) -> dict[str, Part]:
-    """Return the parts of the kernel by name."""
-    points, found = reader.points, dict[str, Part]()
-    found["constant"] = _constant
-    if np.ptp(points.numbers, axis=0).any():
-        for width in _widths(points):
-            found[f"width {width:.3g}"] = partial(_gaussian, width)
-        found["trend"] = _trend
-    if points.numbers.shape[1] == 1:
-        for name, period in _periods(reader, periods).items():
-            found[name] = partial(_periodic, period)
-    elif periods:
-        raise ValueError(
-            f"periods = {periods!r} need a single numeric covariate, but there are "
-            f"{points.numbers.shape[1]}; pass the times alone, or leave periods out"
-        )
-    names = reader.schema.names
-    for k, position in enumerate(reader.categorical):
-        label = position if names is None else names[position]
-        found[f"category {label}"] = partial(_category, k)
-    return found
-
-
-# Functions with a name, not lambdas: fitted models are pickled.
-
-
-def _constant(A: _Points, B: _Points) -> Array:
-    return np.ones((len(A.numbers), len(B.numbers)))
-
-
-def _gaussian(width: float, A: _Points, B: _Points) -> Array:
-    return np.asarray(np.exp(-_squared(A, B) / (2.0 * width**2)))
-
-
-def _trend(A: _Points, B: _Points) -> Array:
-    return np.asarray(A.numbers @ B.numbers.T)
-
-
-def _periodic(period: float, A: _Points, B: _Points) -> Array:
-    return np.asarray(np.exp(-2.0 * np.sin(np.pi * (A.numbers - B.numbers.T) / period) ** 2))
-
-
-def _category(k: int, A: _Points, B: _Points) -> Array:
-    a, b = A.codes[:, k, None], B.codes[None, :, k]
-    return np.asarray((a == b) & (a >= 0), dtype=float)
-
-
-def _widths(points: _Points) -> list[float]:
-    """Return widths from the typical distance of nearest points to the largest distance."""
-    distances = np.sqrt(_squared(points, points))
-    distances[distances == 0.0] = np.inf  # itself, and points at the same place
-    nearest = distances.min(axis=1)
-    first = float(np.median(nearest[np.isfinite(nearest)]))
-    last = float(distances[np.isfinite(distances)].max())
-    count = 1 + int(np.log(max(last / first, 1.0)) / np.log(FACTOR))
-    factor = FACTOR if count <= MOST else (last / first) ** (1.0 / (MOST - 1))
-    return [first * factor**k for k in range(min(count, MOST))]
-
-
-def _periods(reader: _Reader, given: tuple[float, ...]) -> dict[str, float]:
-    """Return periods in standardised units: those given, and of dates the calendar's."""
-    values = np.unique(reader.points.numbers[:, 0]) * reader.spread[0]
-    span = float(np.ptp(values))
-    found = {f"period {period:g}": period for period in given}
-    if reader.dates and len(values) > 1:
-        step = float(np.median(np.diff(values)))
-        found |= {
-            name: period
-            for name, period in CALENDAR.items()
-            if span >= SPANNED * period and step * ROWS_PER_PERIOD <= period
-        }
-    return {name: period / float(reader.spread[0]) for name, period in found.items()}
 
 
 def _evidence_weights(matrices: Array, targets: Array, mask: np.ndarray | None) -> Array:
@@ -265,7 +205,17 @@ def _evidence_weights(matrices: Array, targets: Array, mask: np.ndarray | None) 
     with sums over columns.
     """
     rows, columns = _sample(targets.shape, mask)
-    matrices = matrices[:, rows[:, None], rows]
+    return _weights_of_sample(matrices[:, rows[:, None], rows], targets, mask, rows, columns)
+
+
+def _weights_of_sample(
+    matrices: Array,
+    targets: Array,
+    mask: np.ndarray | None,
+    rows: np.ndarray,
+    columns: np.ndarray,
+) -> Array:
+    """Return the weights from some rows and columns; ``matrices`` are those of the rows."""
     y = targets[np.ix_(rows, columns)].T
     n_parts, n = matrices.shape[:2]
     parts = np.concatenate([matrices, np.eye(n)[None]])

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kgl._types import Array
 from kgl.kernels.covariates import Covariates, is_number
+
+if TYPE_CHECKING:
+    from kgl.kernels.factors import KernelAccess
 
 _SPANS: dict[str, Callable[[float], bool]] = {
     "> 0": lambda value: value > 0,
@@ -19,11 +22,28 @@ _SPANS: dict[str, Callable[[float], bool]] = {
 }
 
 
+class NeedsDenseError(ValueError):
+    """A large data set that only a fit with arrays of nodes by nodes can take."""
+
+
+class NotLowRankError(NeedsDenseError):
+    """A kernel needs more columns than allowed; `reached` is the share of the trace left out."""
+
+    def __init__(self, message: str, reached: float) -> None:
+        super().__init__(message)
+        self.reached = reached
+
+
 class FittedKernel(ABC):
     """A kernel with all it learned from its training covariates, and `matrix`, its values there."""
 
     spec: Kernel
     matrix: Array
+
+    @property
+    def mean_variance(self) -> float:
+        """Mean of the diagonal."""
+        return float(np.mean(np.diag(self.matrix)))
 
     @abstractmethod
     def cross(self, X_new: Covariates) -> Array:
@@ -47,6 +67,17 @@ class Kernel(ABC):
         """
         del targets, mask
         return self.fit(X)
+
+    def access(
+        self, X: Covariates, targets: Array | None = None, mask: np.ndarray | None = None
+    ) -> KernelAccess:
+        """Fit as :meth:`fit_to` does, and return the kernel by its columns instead of a matrix."""
+        del X, targets, mask
+        raise NeedsDenseError(
+            f"{type(self).__name__} gives its matrix as a whole and no single columns, so it "
+            "cannot be used for a large data set; use RBF, Linear, Mixed, Auto or "
+            "LowRank(features), or solver='newton' where memory allows"
+        )
 
     def __call__(self, X: Covariates) -> Array:
         """Kernel matrix of `X`: shorthand for ``spec.fit(X).matrix``."""

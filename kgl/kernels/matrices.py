@@ -15,6 +15,14 @@ from kgl._validation import refuse_masked
 _SIDES = {"K_x": "columns (nodes)", "K_z": "rows (observations)"}
 _SPECS = "for covariates use a spec, such as kgl.kernels.RBF()(X) or kgl.kernels.Mixed()(X)"
 
+#: Rows of a block in which large matrices are checked: without copies of the whole.
+BLOCK = 512
+#: Rows from which a kernel of low rank is decomposed by its factor. Smaller ones are decomposed as
+#: a whole, with the same bytes as ever.
+FACTOR_FROM = 3_000
+#: Share of directions above which a factor is no use.
+FEW = 0.5
+
 
 def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[Array, float]:
     """Finite square float64 copy of K, and the machine epsilon of what K was stored in."""
@@ -33,7 +41,7 @@ def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[Array, fl
     # A kernel stored in single precision is symmetric and semi-definite to single precision.
     eps = float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)
     eps = max(eps, float(np.finfo(np.float64).eps))
-    matrix = given.astype(np.float64)
+    matrix = given.astype(np.float64, order="C")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         shape = " x ".join(str(length) for length in matrix.shape) or "a single number"
         raise ValueError(f"{name} must be a square matrix but is {shape}: {_SPECS}")
@@ -45,8 +53,11 @@ def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[Array, fl
         )
     if matrix.size == 0:
         raise ValueError(f"{name} is empty: pass at least one row and column")
-    if not np.isfinite(matrix).all():
-        i, j = np.argwhere(~np.isfinite(matrix))[0]
+    for begin in range(0, len(matrix), BLOCK):
+        finite = np.isfinite(matrix[begin : begin + BLOCK])
+        if finite.all():
+            continue
+        i, j = np.argwhere(~finite)[0] + (begin, 0)
         raise ValueError(
             f"{name} is not finite: {name}[{i}, {j}] = {matrix[i, j]}; look for missing or "
             "infinite covariates, or for an overflow in the kernel"
@@ -57,21 +68,43 @@ def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[Array, fl
 def symmetric_matrix(K: Any, name: str, size: int | None = None) -> tuple[Array, float]:
     """``(K + K') / 2`` once K is symmetric up to rounding, and the epsilon of its dtype."""
     matrix, eps = square_matrix(K, name, size)
-    gap = np.abs(matrix - matrix.T)
-    i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
-    if gap[i, j] > math.sqrt(eps) * np.abs(matrix).max():
+    largest, (i, j) = _asymmetry(matrix)
+    if largest > math.sqrt(eps) * max(matrix.max(), -matrix.min()):
         raise ValueError(
             f"{name} is not symmetric: {name}[{i}, {j}] = {matrix[i, j]:.6g} but {name}[{j}, {i}] "
-            f"= {matrix[j, i]:.6g} (largest asymmetry {gap[i, j]:.3g}); if that is not a mistake, "
+            f"= {matrix[j, i]:.6g} (largest asymmetry {largest:.3g}); if that is not a mistake, "
             f"pass ({name} + {name}.T) / 2"
         )
-    return np.asarray((matrix + matrix.T) / 2.0), eps
+    return _symmetrize(matrix), eps
+
+
+def _asymmetry(matrix: Array) -> tuple[float, tuple[int, int]]:
+    """Return the largest ``|K_ij - K_ji|``, and the first place that has it."""
+    largest, where = -1.0, (0, 0)
+    for begin in range(0, len(matrix), BLOCK):
+        gap = matrix[begin : begin + BLOCK] - matrix[:, begin : begin + BLOCK].T
+        np.abs(gap, out=gap)
+        i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
+        if gap[i, j] > largest:
+            largest, where = float(gap[i, j]), (begin + int(i), int(j))
+    return largest, where
+
+
+def _symmetrize(matrix: Array) -> Array:
+    """Replace K by ``(K + K') / 2``, a tile and its mirror image at a time."""
+    size = len(matrix)
+    for begin in range(0, size, BLOCK):
+        for first in range(begin, size, BLOCK):
+            here = (slice(begin, begin + BLOCK), slice(first, first + BLOCK))
+            mirror = (here[1], here[0])
+            tile = (matrix[here] + matrix[mirror].T) / 2.0
+            matrix[here], matrix[mirror] = tile, tile.T
+    return matrix
 
 
 def rebuild(values: Array, vectors: Array) -> Array:
     """V diag(values) V', exactly symmetric."""
-    K = (vectors * values) @ vectors.T
-    return np.asarray((K + K.T) / 2.0)
+    return _symmetrize(np.asarray((vectors * values) @ vectors.T))
 
 
 def _require_psd(values: Array, name: str, eps: float) -> None:
@@ -184,11 +217,45 @@ def kernel_eigen(
             f"{name} is the zero matrix, under which every signal is 0: pass None (the identity) "
             "for no side information, or covariates that vary"
         )
+    share = size * eps if rank_tol is None else rank_tol
+    found = _eigen_by_factor(matrix, share) if size >= FACTOR_FROM else None
+    if found is not None:
+        return found
     values, vectors = np.linalg.eigh(matrix)
     _require_psd(values, name, eps)
-    cutoff = (size * eps if rank_tol is None else rank_tol) * values[-1]
+    cutoff = share * values[-1]
     keep = np.flatnonzero(values > cutoff)[::-1]  # eigh is ascending
     return KernelEigen(values[keep], np.ascontiguousarray(vectors[:, keep]), size, False)
+
+
+def _eigen_by_factor(matrix: Array, share: float) -> KernelEigen | None:
+    """Decompose a kernel by Cholesky's method with pivots, None where it is not of low rank.
+
+    It stops when nothing is left on the diagonal that an eigenvalue above the cutoff would leave.
+    """
+    from scipy.linalg import qr, svd  # slow to load, so only where needed
+    from scipy.linalg.lapack import dpstrf
+
+    size = len(matrix)
+    start = np.ones(size) + 0.5 * np.cos(np.arange(size))
+    for _ in range(8):  # a lower bound of the largest eigenvalue
+        start = matrix @ (start / np.linalg.norm(start))
+    tol = share * float(np.linalg.norm(start)) / size
+    factor, pivots, rank, _ = dpstrf(matrix, tol=tol, lower=1)
+    if rank > FEW * size:
+        return None
+    rows = np.zeros((size, rank))
+    rows[pivots - 1] = np.tril(factor[:, :rank])
+    del factor
+    # what is left has a small diagonal; unless all of it is small, K is not semi-definite
+    probes = np.random.default_rng(0).standard_normal((size, 4))
+    left = matrix @ probes - rows @ (rows.T @ probes)
+    if np.abs(left).max() > 1e2 * math.sqrt(size) * tol:
+        return None
+    Q, R = qr(rows, mode="economic", overwrite_a=True)
+    U, singular, _ = svd(R)
+    keep = singular**2 > share * singular[0] ** 2
+    return KernelEigen(singular[keep] ** 2, np.ascontiguousarray(Q @ U[:, keep]), size, False)
 
 
 def nearest_psd(K: Any) -> Array:
@@ -199,7 +266,7 @@ def nearest_psd(K: Any) -> Array:
            [1.5, 1.5]])
     """
     matrix, _ = square_matrix(K, "K")
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2.0)
+    values, vectors = np.linalg.eigh(_symmetrize(matrix))
     return rebuild(np.maximum(values, 0.0), vectors)
 
 

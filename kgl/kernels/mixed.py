@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from kgl._types import Array
 from kgl.kernels.base import FittedKernel, Kernel, choice, number
 from kgl.kernels.covariates import Covariates, Schema, Table, read_table
+from kgl.kernels.factors import KernelAccess
 from kgl.kernels.names import KERNELS, as_kernel
 from kgl.kernels.numeric import RBF
 
@@ -89,6 +90,45 @@ class Mixed(Kernel):
         schema = Schema(table.names, len(table.columns))
         return FittedMixed(self, matrix, numeric, categorical, part, categories, codes, schema)
 
+    def access(
+        self, X: Covariates, targets: Array | None = None, mask: np.ndarray | None = None
+    ) -> KernelAccess:
+        """Tell the columns apart and learn scales, gamma and categories."""
+        table = read_table(X, "X")
+        numeric, categorical = self._split(table)
+        assert isinstance(self.kernel, Kernel)  # a name was resolved in __post_init__
+        part = self.kernel.access(table.numbers(numeric)) if numeric else None
+        categories = tuple(
+            {value: code for code, value in enumerate(dict.fromkeys(table.labels(position)))}
+            for position in categorical
+        )
+        codes = _encode(table, categorical, categories)
+        p, q, size = len(numeric), len(categorical), len(table.columns[0])
+        own = np.zeros(size) if part is None else part.diagonal + part.white
+        if self.combine == "product":
+            diagonal = np.ones(size) if part is None else own
+        else:
+            diagonal = (q + p * own) / (p + q)
+
+        def columns(index: np.ndarray) -> Array:
+            numbers = None
+            if part is not None:
+                numbers = part.columns(index)
+                numbers[index, np.arange(len(index))] += part.white
+            return self._combine(numbers, p, codes, codes[index])
+
+        schema = Schema(table.names, len(table.columns))
+        new = _MixedColumns(
+            self,
+            schema,
+            numeric,
+            categorical,
+            None if part is None else part.new,
+            codes,
+            categories,
+        )
+        return KernelAccess(diagonal, columns, new)
+
     def _split(self, table: Table) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Positions of the numeric and of the categorical columns."""
         every = range(len(table.columns))
@@ -148,6 +188,26 @@ class FittedMixed(FittedKernel):
         part = None if self.kernel_ is None else self.kernel_.cross(table.numbers(at[:p]))
         codes = _encode(table, at[p:], self.categories_)
         return self.spec._combine(part, p, codes, self._codes)
+
+
+@dataclass(frozen=True, eq=False)
+class _MixedColumns:
+    """Kernel between new covariates and some rows."""
+
+    spec: Mixed
+    schema: Schema
+    numeric: tuple[int, ...]
+    categorical: tuple[int, ...]
+    part: Any
+    codes: NDArray[np.intp]
+    categories: Categories
+
+    def __call__(self, X_new: Covariates, index: np.ndarray) -> Array:
+        table, at = self.schema.read(X_new, self.numeric + self.categorical)
+        p = len(self.numeric)
+        part = None if not p else self.part(table.numbers(at[:p]), index)
+        codes = _encode(table, at[p:], self.categories)
+        return self.spec._combine(part, p, codes, self.codes[index])
 
 
 def _positions(chosen: Any, table: Table, name: str) -> tuple[int, ...] | None:

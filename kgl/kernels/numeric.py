@@ -13,7 +13,48 @@ import numpy as np
 from kgl._types import Array
 from kgl.kernels.base import FittedKernel, Kernel, choice, number
 from kgl.kernels.covariates import SCALES, Covariates, NumericReader, Scale
-from kgl.kernels.matrices import check_cross, check_kernel
+from kgl.kernels.factors import KernelAccess
+from kgl.kernels.matrices import check_cross, check_kernel, symmetric_matrix
+
+#: Rows from which typical distances are those of so many rows, drawn with a fixed seed: all pairs
+#: would take memory of the size of the data squared.
+SUBSET = 2000
+
+
+def some_rows(size: int) -> np.ndarray:
+    """Return the rows that widths are chosen from: all of them, or :data:`SUBSET` of many."""
+    if size <= SUBSET:
+        return np.arange(size)
+    return np.sort(np.random.default_rng(0).choice(size, SUBSET, replace=False))
+
+
+@dataclass(frozen=True, eq=False)
+class NewColumns:
+    """Kernel between new covariates and some rows. A class and no closure, so that it pickles."""
+
+    reader: NumericReader
+    evaluate: Callable[[Array, Array], Array]
+    values: Array
+
+    def __call__(self, X_new: Covariates, index: np.ndarray) -> Array:
+        """Return the kernel (n_new, k)."""
+        return self.evaluate(self.reader.read(X_new), self.values[index])
+
+
+def numeric_access(
+    reader: NumericReader,
+    evaluate: Callable[[Array, Array], Array],
+    values: Array,
+    diagonal: Array,
+    **notes: Any,
+) -> KernelAccess:
+    """Return a kernel of numeric covariates by its columns."""
+    return KernelAccess(
+        diagonal,
+        lambda index: evaluate(values, values[index]),
+        NewColumns(reader, evaluate, values),
+        notes=notes,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,19 +157,33 @@ class RBF(Kernel):
     def fit(self, X: Covariates) -> FittedRBF:
         """Scale the columns, choose gamma and evaluate the kernel on `X`."""
         reader, values = NumericReader.fit(X, self.scale)
-        gamma = self.gamma
-        if gamma is None:
-            from scipy.spatial.distance import pdist  # half a second to load, so only where used
-
-            gamma = BANDWIDTH_RULES[self.bandwidth](np.asarray(pdist(values)))
-            if not (math.isfinite(gamma) and gamma > 0):
-                raise ValueError(
-                    f"bandwidth rule {self.bandwidth!r} gives gamma = {gamma}: the covariates are "
-                    "too large or too small for floating point; rescale them (scale='standard') "
-                    "or pass gamma"
-                )
+        gamma = self._gamma(values)
         evaluate = partial(_gaussian, gamma)
         return FittedRBF(self, evaluate(values, values), values, reader, evaluate, gamma)
+
+    def access(
+        self, X: Covariates, targets: Array | None = None, mask: np.ndarray | None = None
+    ) -> KernelAccess:
+        """Scale the columns and choose gamma."""
+        reader, values = NumericReader.fit(X, self.scale)
+        gamma = self._gamma(values)
+        evaluate = partial(_gaussian, gamma)
+        return numeric_access(reader, evaluate, values, np.ones(len(values)), gamma=gamma)
+
+    def _gamma(self, values: Array) -> float:
+        """Return gamma as given, or by the rule from distances of at most :data:`SUBSET` rows."""
+        if self.gamma is not None:
+            return self.gamma
+        from scipy.spatial.distance import pdist  # half a second to load, so only where used
+
+        gamma = BANDWIDTH_RULES[self.bandwidth](np.asarray(pdist(values[some_rows(len(values))])))
+        if not (math.isfinite(gamma) and gamma > 0):
+            raise ValueError(
+                f"bandwidth rule {self.bandwidth!r} gives gamma = {gamma}: the covariates are "
+                "too large or too small for floating point; rescale them (scale='standard') "
+                "or pass gamma"
+            )
+        return gamma
 
 
 def _gaussian(gamma: float, A: Array, B: Array) -> Array:
@@ -170,8 +225,28 @@ class Linear(Kernel):
         reader, values = NumericReader.fit(X, self.scale)
         return FittedNumeric(self, self._evaluate(values, values), values, reader, self._evaluate)
 
+    def access(
+        self, X: Covariates, targets: Array | None = None, mask: np.ndarray | None = None
+    ) -> KernelAccess:
+        """Scale the columns: they and the bias are a factor."""
+        reader, values = NumericReader.fit(X, self.scale)
+        read = _LinearFeatures(reader, self.bias)
+        return KernelAccess.of_features(read.with_bias(values), read)
+
     def _evaluate(self, A: Array, B: Array) -> Array:
         return np.asarray(A @ B.T + self.bias)
+
+
+@dataclass(frozen=True, eq=False)
+class _LinearFeatures:
+    reader: NumericReader
+    bias: float
+
+    def with_bias(self, values: Array) -> Array:
+        return np.column_stack([values, np.full(len(values), math.sqrt(self.bias))])
+
+    def __call__(self, X_new: Covariates) -> Array:
+        return self.with_bias(self.reader.read(X_new))
 
 
 @dataclass(frozen=True)
@@ -204,6 +279,15 @@ class FunctionKernel(Kernel):
         checked = check_kernel(matrix, f"the matrix of {self.function!r}", len(values))
         return FittedNumeric(self, checked, values, reader, self._evaluate)
 
+    def access(
+        self, X: Covariates, targets: Array | None = None, mask: np.ndarray | None = None
+    ) -> KernelAccess:
+        """Scale the columns and evaluate the diagonal, in blocks."""
+        reader, values = NumericReader.fit(X, self.scale)
+        blocks = [values[k : k + 256] for k in range(0, len(values), 256)]
+        diagonal = np.concatenate([np.diag(self._evaluate(b.copy(), b)) for b in blocks])
+        return numeric_access(reader, self._evaluate, values, diagonal)
+
     def _evaluate(self, A: Array, B: Array) -> Array:
         remedy = "the function must return one row per row of A and one column per row of B"
         return check_cross(self.function(A, B.copy()), len(B), remedy)
@@ -221,6 +305,13 @@ class Precomputed(Kernel):
     def fit(self, X: Covariates) -> FittedPrecomputed:
         """Check that `X` is a kernel matrix and keep a copy."""
         return FittedPrecomputed(self, check_kernel(X, "the precomputed kernel"))
+
+    def access(
+        self, X: Covariates, targets: Array | None = None, mask: np.ndarray | None = None
+    ) -> KernelAccess:
+        """Check that `X` is symmetric; whether it is semi-definite shows in its factor."""
+        K, _ = symmetric_matrix(X, "the precomputed kernel")
+        return KernelAccess.of_matrix(K)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ import numpy as np
 from kgl._types import Array
 from kgl.solvers.graph_step import GraphStep, graph_step
 
-__all__ = ["close_in", "count_edges", "density_step", "edge_tolerance"]
+__all__ = ["close_in", "count_edges", "density_step", "edge_tolerance", "first_guess", "typical"]
 
 #: Rough exponent of the growth of edges with psi, for the first steps of a search.
 _GROWTH = 0.35
@@ -86,7 +86,9 @@ def density_step(
     m = Z.shape[-1]
     costs = np.sort(Z[(slice(None), *np.triu_indices(m, 1))], axis=1)
     wanted = np.minimum(target, np.isfinite(costs).sum(axis=1))
-    guess, floor = _first_guess(costs, wanted, m, None if regularizer == "frobenius" else barrier)
+    guess, floor = first_guess(
+        costs, wanted, m, None if regularizer == "frobenius" else barrier, typical(costs)
+    )
     duals = {} if start is None else dict(enumerate(start))
 
     def step(which: np.ndarray, psi: Array) -> GraphStep:
@@ -104,7 +106,12 @@ class Graphs(Protocol):
     weights: Array
 
 
-T = TypeVar("T", bound=Graphs)
+T = TypeVar("T")
+
+
+def _edges_of(found: Any) -> np.ndarray:
+    """Count the edges of a batch of :class:`Graphs`."""
+    return count_edges(found.weights)
 
 
 def close_in(
@@ -118,6 +125,7 @@ def close_in(
     max_tries: int = 60,
     patience: int = 60,
     fair: np.ndarray | None = None,
+    count_found: Callable[[T], np.ndarray] = _edges_of,
 ) -> tuple[T, Array]:
     """Search for psi that give wanted numbers of edges, all searches of a batch at once.
 
@@ -141,6 +149,8 @@ def close_in(
         Calls of ``solve`` after which being off by ``fair`` edges is near enough too.
     fair : array of int (G,), optional
         See there.
+    count_found : callable
+        Counts the edges in what ``solve`` returns.
 
     Returns
     -------
@@ -153,7 +163,7 @@ def close_in(
     lowest = np.log(floor)
     here = np.maximum(np.log(psi), lowest)
     best, at = solve(running, np.exp(here)), here.copy()
-    count = count_edges(best.weights)
+    count = count_found(best)
     gap = np.abs(count - wanted)
     ends = _Ends(len(psi))
     for attempt in range(max_tries):
@@ -170,7 +180,7 @@ def close_in(
         here = ends.next(running, here, count, wanted[running], attempt)
         here = np.maximum(here, lowest[running])
         found = solve(running, np.exp(here))
-        count = count_edges(found.weights)
+        count = count_found(found)
         new_gap = np.abs(count - wanted[running])
         better = new_gap < gap[running]
         gap[running[better]], at[running[better]] = new_gap[better], here[better]
@@ -227,10 +237,13 @@ class _Ends:
         return np.where(bracketed, inside, out)
 
 
-def _first_guess(
-    costs: Array, wanted: np.ndarray, m: int, barrier: float | None
+def first_guess(
+    costs: Array, wanted: np.ndarray, m: int, barrier: float | None, typical: Array
 ) -> tuple[Array, Array]:
     """Return a psi to start from, and the smallest psi to try; ``costs`` are sorted.
+
+    Only the cheapest of the costs matter, a few more than wanted; ``typical`` are those of
+    :func:`typical`, of all pairs or of a sample.
 
     Were all nodes alike, edges would be the cheapest pairs, with weights in proportion to how far
     they fall short of the next cost; the total weight then gives psi.
@@ -240,7 +253,6 @@ def _first_guess(
     last = np.minimum(wanted, np.isfinite(costs).sum(axis=1) - 1)  # the first pair to stay out
     level = 0.5 * (finite[every, wanted - 1] + finite[every, last])
     excess = wanted * level - np.cumsum(finite, axis=1)[every, wanted - 1]
-    typical = _typical(costs)
     if barrier is None:
         guess, balance = excess / (2.0 * m), typical
     else:
@@ -250,7 +262,7 @@ def _first_guess(
     return np.where(guess > floor, guess, balance), floor
 
 
-def _typical(costs: Array) -> Array:
+def typical(costs: Array) -> Array:
     """Return the lower quartile of costs that are more than rounding, 1 where there are none.
 
     A quartile, since a few outlying nodes or penalised pairs can make the mean as large as one

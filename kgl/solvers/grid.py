@@ -20,11 +20,17 @@ from kgl.solvers.alternating import Batch, Options, solve_points
 from kgl.solvers.density import PATIENCE, fit_edges, n_edges
 from kgl.solvers.signal_step import SignalData, make_signal_step
 
-__all__ = ["Chunk", "gather", "join", "signal_data", "solve_grid"]
+__all__ = [
+    "Chunk", "Piece", "gather", "grid_pieces", "join", "signal_data", "solve_grid", "solve_piece",
+]  # fmt: skip
 
 #: Doubles per chunk (256 MB): it bounds memory for any grid. The larger a chunk, the less
 #: NumPy's overhead per call weighs.
 CHUNK_FLOATS = 32_000_000
+
+
+#: The points of a chunk, and the number of edges that their density asks for.
+Piece = tuple[np.ndarray, int | None]
 
 
 @dataclass(frozen=True)
@@ -103,24 +109,51 @@ def solve_grid(
     ------
     Chunk
     """
+    for piece in grid_pieces(data, spec, points, options, chunk_size):
+        yield solve_piece(
+            data, spec, points, options, piece, max_fits=max_fits, patience=patience, refit=refit
+        )
+
+
+def grid_pieces(
+    data: SignalData,
+    spec: ModelSpec,
+    points: Mapping[str, Array],
+    options: Options,
+    chunk_size: int | None = None,
+) -> Iterator[Piece]:
+    """Yield the points of each chunk, with the number of edges that their density asks for."""
     n_points = len(next(iter(points.values())))
-    lam = points.get("lam", np.zeros(n_points))
-    rho = points.get("rho", np.ones(n_points))
-    psi = points.get("psi", np.zeros(n_points))
     for group, target in _groups(points, n_points, data.Y.shape[1]):
         aimed = replace(options, target_edges=target)
         size = _chunk_size(data, spec, aimed) if chunk_size is None else chunk_size
         for begin in range(0, len(group), size):
-            where = group[begin : begin + size]
-            gap = np.zeros(len(where), dtype=int)
-            part = _some(aimed, where)
-            if target is None or not refit:
-                batch = solve_points(data, spec, lam[where], rho[where], psi[where], part)
-            else:
-                batch, gap = fit_edges(
-                    data, spec, lam[where], rho[where], part, max_fits=max_fits, patience=patience
-                )
-            yield Chunk(where, batch, gap)
+            yield group[begin : begin + size], target
+
+
+def solve_piece(
+    data: SignalData,
+    spec: ModelSpec,
+    points: Mapping[str, Array],
+    options: Options,
+    piece: Piece,
+    *,
+    max_fits: int | None = None,
+    patience: int = PATIENCE,
+    refit: bool = True,
+) -> Chunk:
+    """Solve one chunk of a grid; it needs none of the others. See :func:`solve_grid`."""
+    where, target = piece
+    zero = np.zeros(len(next(iter(points.values()))))
+    lam, rho, psi = (
+        points.get(name, other)[where]
+        for name, other in (("lam", zero), ("rho", zero + 1.0), ("psi", zero))
+    )
+    part = _some(replace(options, target_edges=target), where)
+    if target is None or not refit:
+        return Chunk(where, solve_points(data, spec, lam, rho, psi, part), np.zeros_like(where))
+    batch, gap = fit_edges(data, spec, lam, rho, part, max_fits=max_fits, patience=patience)
+    return Chunk(where, batch, gap)
 
 
 def _groups(

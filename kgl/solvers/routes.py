@@ -19,7 +19,7 @@ def graph_solver(
 
     With ``own_settings`` a CVXPY backend has the tolerances that CVXPY gives it.
     """
-    if solver == "newton":
+    if not solver.startswith("cvxpy"):
         if backend is not None:
             raise ValueError(
                 f"backend = {backend!r} names a CVXPY solver; it goes with solver='cvxpy'"

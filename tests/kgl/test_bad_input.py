@@ -226,7 +226,7 @@ def test_two_targets_contradict_each_other() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"solver": "scs"}, r"unknown solver 'scs'; choose one of 'newton', 'cvxpy'"),
+        ({"solver": "scs"}, r"unknown solver 'scs'; choose one of 'auto', 'newton', 'sparse'"),
         ({"regularizer": "lasso"}, r"unknown regularizer 'lasso'; choose one of 'frobenius', 'log"),
         (
             {"backend": "OSQP"},

@@ -314,7 +314,8 @@ def test_as_kernel() -> None:
     spec = RBF(gamma=3.0)
     assert as_kernel(spec) is spec
     assert as_kernel(rbf_kernel) == FunctionKernel(rbf_kernel)
-    assert set(KERNELS) == {"auto", "laplacian", "linear", "mixed", "precomputed", "rbf"}
+    names = {"auto", "laplacian", "linear", "low-rank", "mixed", "precomputed", "rbf"}
+    assert set(KERNELS) == names
 
 
 @pytest.mark.parametrize(
@@ -324,8 +325,8 @@ def test_as_kernel() -> None:
             "rbff",
             {},
             ValueError,
-            r"unknown kernel 'rbff': choose one of 'auto', 'laplacian', 'linear', 'mixed', "
-            r"'precomputed', 'rbf'",
+            r"unknown kernel 'rbff': choose one of 'auto', 'laplacian', 'linear', 'low-rank', "
+            r"'mixed', 'precomputed', 'rbf'",
         ),
         ("laplacian", {}, TypeError, r"'laplacian' needs a graph: pass LaplacianKernel\(L\)"),
         ("rbf", {"width": 1}, TypeError, r"width"),

@@ -1,0 +1,207 @@
+"""Tables and figures of the stored numbers, for ``docs/scale.md``."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.page import renew
+
+__all__ = ["exponents", "graph_tables", "table", "write"]
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = ROOT / "docs" / "scale.md"
+FIGURES = ROOT / "docs" / "_static"
+#: Smaller problems are overhead for the most part, and would make exponents look good.
+SMALLEST = 6000
+REGULARIZERS = ("frobenius", "log-degree")
+
+Numbers = dict[str, dict[str, Any]]
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def exponents(rows: list[dict[str, Any]]) -> tuple[float, float]:
+    """Return the exponents of CPU seconds and of memory over m, from sizes that are not small.
+
+    Memory is what the step adds to that of the data.
+    """
+    use = [row for row in rows if row["m"] >= SMALLEST]
+    if len(use) < 2:
+        return float("nan"), float("nan")
+    log_m = np.log([row["m"] for row in use])
+    time = np.polyfit(log_m, np.log([row["cpu_s"] for row in use]), 1)[0]
+    added = np.log([row["peak_mb"] - row["before_mb"] for row in use])
+    return float(time), float(np.polyfit(log_m, added, 1)[0])
+
+
+def _series(known: Numbers, kind: str, regularizer: str) -> list[dict[str, Any]]:
+    """Return the numbers of one kind of task over m, in the order of m."""
+    found = [
+        numbers for name, numbers in known.items()
+        if name.startswith(f"graph:{kind}-") and name.endswith(regularizer) and "cpu_s" in numbers
+    ]  # fmt: skip
+    return sorted(found, key=lambda numbers: numbers["m"])
+
+
+def graph_tables(known: Numbers) -> str:
+    """Return the tables of the graph step."""
+    parts = []
+    for regularizer in REGULARIZERS:
+        sparse = _series(known, "step", regularizer)
+        if not sparse:
+            continue
+        by_size = {row["m"]: row for row in _series(known, "dense", regularizer)}
+        rows = []
+        for row in sparse:
+            other = by_size.get(row["m"])
+            beside = ["-"] * 2 if other is None else [
+                f"{other['cpu_s']:.2f} ({other['cpu_s'] / row['cpu_s']:.1f} times)",
+                f"{other['peak_mb']:.0f} ({other['peak_mb'] / row['peak_mb']:.1f} times)",
+            ]  # fmt: skip
+            rows.append([
+                f"{row['m']:,}", f"{row['degree']:.1f}", f"{row['cpu_s']:.2f}",
+                f"{row['peak_mb']:.0f}", *beside, str(row["rounds"]), f"{row['residual']:.0e}",
+                f"{row['violated']} of {row['examined']:.2g}",
+            ])  # fmt: skip
+        head = ["nodes", "degree", "CPU s", "MB", "dense: CPU s", "dense: MB", "rounds",
+                "KKT residual", "violated pairs"]  # fmt: skip
+        time, memory = exponents(sparse)
+        parts.append(
+            f"**{regularizer}**: exponent of time {time:.2f}, of memory {memory:.2f} "
+            f"(from {SMALLEST:,} nodes).\n\n{table(head, rows)}"
+        )
+    return "\n\n".join([*parts, *_lost_table(known), *_checks(known)])
+
+
+def _lost_table(known: Numbers) -> list[str]:
+    found = {r: known.get(f"graph:lost-{r}") for r in REGULARIZERS}
+    rows = []
+    sizes: list[int] = []
+    for regularizer, numbers in found.items():
+        if numbers is not None:
+            sizes = sorted(int(name[5:]) for name in numbers if name.startswith("lost_"))
+            shares = [f"{100 * numbers[f'lost_{k}']:.1f} %" for k in sizes]
+            rows.append([regularizer, f"{numbers['degree']:.1f}", *shares])
+    if not rows:
+        return []
+    head = ["edges lost", "degree", *(f"k = {k}" for k in sizes)]
+    return ["Without the certificate, over the k nearest neighbours alone:", table(head, rows)]
+
+
+def _checks(known: Numbers) -> list[str]:
+    rows = []
+    for regularizer in REGULARIZERS:
+        same, check = (
+            known.get(f"graph:same-{regularizer}"),
+            known.get(f"graph:check-20000-{regularizer}"),
+        )
+        if same is not None:
+            rows.append([
+                f"{same['problems']} problems up to 2,000 nodes against dense, {regularizer}",
+                f"{same['edges_that_differ']} edges differ, "
+                f"weights by {same['relative_difference']:.0e} at most",
+            ])  # fmt: skip
+        if check is not None:
+            rows.append([
+                f"all {check['pairs']:,} pairs of 20,000 nodes, other code, {regularizer}",
+                f"{check['violated']} violated; worst {check['worst']:.0e}",
+            ])  # fmt: skip
+    return [table(["check", "result"], rows)] if rows else []
+
+
+def peer_tables(known: Numbers) -> str:
+    """Return the tables of other programs."""
+    parts = []
+    rows = []
+    for name, label in (("kgl", "kgl"), ("gmgm", "GmGM"), ("glasso", "scikit-learn: glasso")):
+        numbers = known.get(f"peers:cells-{name}")
+        if numbers is None:
+            continue
+        if "cpu_s" not in numbers:
+            rows.append([label, f"stopped after {numbers['stopped_after_s']:.0f} s", *["-"] * 4])
+            continue
+        rows.append([
+            label, f"{numbers['cpu_s']:.2f}", f"{numbers['peak_mb']:.0f}",
+            f"{numbers['degree']:.1f}", f"{100 * numbers['same_class']:.1f} %",
+            f"{100 * numbers['same_class_by_chance']:.1f} %",
+        ])  # fmt: skip
+    if rows:
+        head = ["2,019 cells", "CPU s", "MB", "degree", "edges within a class", "by chance"]
+        parts.append(table(head, rows))
+    found = known.get("peers:pygsp2-1000")
+    if found is not None:
+        rows = [["kgl", f"{found['kgl_cpu_s']:.2f}", f"{found['kgl_objective']:.8g}",
+                 f"{found['kgl_residual']:.0e}"]]  # fmt: skip
+        for label in ("default", "small_step"):
+            failed = found[f"pygsp2_{label}_failed"]
+            rows.append([
+                f"pygsp2, {label.replace('_', ' ')}", f"{found[f'pygsp2_{label}_cpu_s']:.2f}",
+                "not a number" if failed else f"{found[f'pygsp2_{label}_objective']:.8g}",
+                "-" if failed else f"{found[f'pygsp2_{label}_residual']:.0e}",
+            ])  # fmt: skip
+        head = ["log-degree, 1,000 nodes", "CPU s", "objective", "KKT residual"]
+        parts.append(table(head, rows))
+    return "\n\n".join(parts)
+
+
+def draw(known: Numbers) -> None:
+    """Draw time and memory over m, and edges lost over k."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    mpl.rcParams["svg.hashsalt"] = "kgl"
+    figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
+    for regularizer, color in zip(REGULARIZERS, ("#1b6ca8", "#c8553d"), strict=True):
+        for kind, style in (("step", "o-"), ("dense", "s--")):
+            rows = _series(known, kind, regularizer)
+            m = [row["m"] for row in rows]
+            label = f"{regularizer}, {'all pairs proved' if kind == 'step' else 'dense'}"
+            axes[0].loglog(m, [row["cpu_s"] for row in rows], style, color=color, label=label)
+            axes[1].loglog(m, [row["peak_mb"] for row in rows], style, color=color)
+        lost = known.get(f"graph:lost-{regularizer}", {})
+        k = sorted(int(name[5:]) for name in lost if name.startswith("lost_"))
+        shares = [100 * lost[f"lost_{size}"] for size in k]
+        axes[2].plot(k, shares, "o-", color=color, label=regularizer)
+    axes[0].set(xlabel="nodes", ylabel="CPU seconds, one thread", title="Time of a graph step")
+    axes[1].set(xlabel="nodes", ylabel="peak of the process, MB", title="Memory")
+    axes[2].set(xlabel="nearest neighbours k", ylabel="edges lost, %",
+                title="Nearest neighbours alone")  # fmt: skip
+    axes[0].legend(fontsize=7)
+    for axis in axes:
+        axis.grid(alpha=0.25)
+    FIGURES.mkdir(exist_ok=True)
+    figure.savefig(FIGURES / "scale-graph.svg", metadata={"Date": None})
+    plt.close(figure)
+
+
+def write(known: Numbers) -> None:
+    """Renew the tables of docs/scale.md, or print them where there is no such page; draw figures.
+
+    Other modules with tasks may have ``tables(known)`` and ``draw(known)`` of their own.
+    """
+    parts = {"graph": graph_tables(known), "peers": peer_tables(known)}
+    draw(known)
+    for module in ("fits", "rows"):
+        name = f"benchmarks.scale.{module}"
+        found = importlib.import_module(name) if importlib.util.find_spec(name) else None
+        if hasattr(found, "tables"):
+            parts[module] = found.tables(known)
+        if hasattr(found, "draw"):
+            found.draw(known)
+    text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    for name, part in parts.items():
+        if f"<!-- scale-{name}:start -->" in text:
+            renew(PAGE, f"scale-{name}", part)
+        else:
+            print(f"\n{part}")

@@ -1,0 +1,229 @@
+"""Estimators on both ways: the same graph, sparse results, predictions, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import sparse
+
+import kgl
+from kgl._types import Array
+from kgl.base import GraphLearner
+from kgl.kernels import RBF, LaplacianKernel, LowRank, NotLowRankError
+from kgl.large.route import takes_sparse
+from tests.kgl.large.cases import table
+
+Y, X, B = table()
+T = np.linspace(0.0, 1.0, len(Y))
+GAPS = np.where(np.random.default_rng(1).random(Y.shape) < 0.25, np.nan, Y)
+WIDE = RBF(gamma=4.0)
+
+
+def both(
+    cls: type[GraphLearner], data: Array, *, side: dict[str, Any], **options: Any
+) -> tuple[Any, Any]:
+    """Fit the sparse way for a degree and the dense way at its psi."""
+    large = cls(solver="sparse", average_degree=4, **options).fit(data, **side)
+    plain = cls(solver="sparse", psi=large.psi_, **options).fit(data, **side)
+    dense = cls(solver="newton", psi=large.psi_, **options).fit(data, **side)
+    W = large.weights_.toarray()
+    np.testing.assert_allclose(plain.weights_.toarray(), W, atol=1e-12)
+    return dense, plain
+
+
+@pytest.mark.parametrize("data", [Y, GAPS])
+@pytest.mark.parametrize(
+    ("cls", "side", "options"),
+    [
+        (kgl.GL, {}, {}),
+        (kgl.GL2Step, {}, {"signed": False}),
+        (kgl.KGLN, {}, {"lam": 0.1}),
+        (kgl.KGLN, {"x": X}, {"lam": 0.1, "kernel_x": WIDE}),
+        (kgl.KGLO, {"z": T}, {"lam": 0.1}),
+        (kgl.KGL, {"z": T}, {"lam": 0.1, "kernel_x": LowRank(B), "kernel_z": WIDE}),
+        (kgl.KGL, {"z": T}, {"lam": 0.1, "kernel_x": LowRank(B, white=0.2), "kernel_z": WIDE}),
+        (kgl.KGLAgnostic, {"z": T}, {"lam": 0.1}),
+    ],
+)
+def test_both_ways_find_the_same_graph(
+    cls: type[GraphLearner], side: dict[str, Any], options: dict[str, Any], data: Array
+) -> None:
+    dense, large = both(cls, data, side=side, **options)
+    assert sparse.issparse(large.weights_)
+    W = large.weights_.toarray()
+    assert np.array_equal(W > 0, dense.weights_ > 0)
+    np.testing.assert_allclose(W, dense.weights_, atol=1e-6 * W.max())
+    np.testing.assert_allclose(large.laplacian_.toarray(), dense.laplacian_, atol=1e-6)
+    np.testing.assert_allclose(large.signals_, dense.signals_, atol=1e-5)
+    assert large.objective_ == pytest.approx(dense.objective_, rel=1e-6)
+    assert large.kkt_residual_ < 1e-10
+    assert (large.pairs_examined_, large.pairs_violated_) == (60 * 59 // 2, 0)
+    on = W > 0
+    assert np.array_equal(large.signs_.toarray()[on], dense.signs_[on])
+
+
+@pytest.mark.parametrize("white", [0.0, 0.2])
+def test_predictions_are_those_of_the_dense_fit(white: float) -> None:
+    side = {"x": B, "z": T}
+    options = {"lam": 0.1, "kernel_x": LowRank(white=white), "kernel_z": WIDE}
+    dense, large = both(kgl.KGL, GAPS, side=side, **options)
+    for new in ({"z": [0.11, 0.5]}, {"x": B[:3] + 0.05}, {"z": [0.3], "x": B[:3] + 0.05}):
+        np.testing.assert_allclose(large.predict(**new), dense.predict(**new), atol=1e-6)
+    np.testing.assert_allclose(large.impute(GAPS), dense.impute(GAPS), atol=1e-6)
+    again = pickle.loads(pickle.dumps(large))
+    np.testing.assert_allclose(again.predict(z=[0.11]), large.predict(z=[0.11]))
+    for call in (lambda: large.impute(GAPS, return_std=True), large.coefficients):
+        with pytest.raises(ValueError, match="solver='newton'"):
+            call()
+
+
+def test_new_rows_of_an_imputer() -> None:
+    options = {"lam": 0.1, "kernel_x": LowRank(B), "psi": 0.02}
+    new = GAPS[:3] + 0.1
+    found = [
+        kgl.KGLImputer(estimator=kgl.KGLN(solver=solver, **options)).fit(GAPS).transform(new)
+        for solver in ("newton", "sparse")
+    ]
+    np.testing.assert_allclose(found[1], found[0], atol=1e-6)
+
+
+def test_scores_on_request() -> None:
+    dense, large = both(kgl.GL, Y, side={})
+    pairs = [(0, 1), (3, 40), (7, 7)]
+    np.testing.assert_allclose(large.pair_scores(pairs), dense.pair_scores(pairs), atol=1e-12)
+    mine, other = large.runners_up(3), dense.runners_up(3)
+    assert mine[["source", "target"]].equals(other[["source", "target"]])
+    np.testing.assert_allclose(mine["score"], other["score"], atol=1e-12)
+    with pytest.raises(AttributeError, match="runners_up"):
+        large.edge_scores_  # noqa: B018
+    with pytest.raises(ValueError, match="not a pair"):
+        large.pair_scores([(0, "nobody")])
+    with pytest.raises(ValueError, match="k = 0"):
+        large.runners_up(0)
+
+
+def test_exports_and_metrics_take_sparse_graphs() -> None:
+    dense, large = both(kgl.GL, Y, side={})
+    columns = ["source", "target", "weight", "sign"]
+    mine, other = large.to_edges()[columns], dense.to_edges()[columns]
+    assert mine[columns[:2]].equals(other[columns[:2]])
+    np.testing.assert_allclose(mine["weight"], other["weight"], atol=1e-12)
+    assert nx.utils.edges_equal(large.to_networkx().edges(), dense.to_networkx().edges())
+    assert large.to_sparse().nnz == dense.to_sparse().nnz
+    assert large.summary().splitlines()[0] == dense.summary().splitlines()[0]
+    assert "1770 pairs examined, 0" in large.summary()
+    with pytest.raises(ValueError, match="runners_up"):
+        large.to_edges(all_pairs=True)
+    truth = np.triu(np.random.default_rng(0).random((60, 60)) < 0.1, 1).astype(float)
+    truth += truth.T
+    W, S = dense.weights_, large.weights_
+    for metric in (kgl.metrics.aps, kgl.metrics.f_score, kgl.metrics.sse_graph):
+        assert metric(truth, S) == pytest.approx(metric(truth, W))
+    assert kgl.metrics.density(S) == pytest.approx(kgl.metrics.density(W))
+    with pytest.raises(ValueError, match="threshold=None"):
+        kgl.metrics.aps(truth, S, threshold=None)
+
+
+def test_a_picture_of_a_large_graph_shows_its_heaviest_edges() -> None:
+    pytest.importorskip("matplotlib").use("agg")
+    m = 400
+    i = np.arange(m)
+    ring = sparse.csr_array((1.0 + i / m, (i, (i + 1) % m)), shape=(m, m))
+    fans = sparse.random_array((m, m), density=0.01, rng=np.random.default_rng(0))
+    W = sparse.csr_array(ring + ring.T + 1e-3 * (fans + fans.T))
+    ax = kgl.plotting.plot_graph(W, names=list(i), positions=np.stack([i, i % 7], axis=1))
+    assert ax.get_title().startswith("the 400 heaviest of")
+
+
+def test_known_edges_as_sparse_patterns() -> None:
+    near = np.abs(np.subtract.outer(np.arange(60), np.arange(60))) <= 3
+    np.fill_diagonal(near, False)
+    cost = sparse.csr_array(np.triu(near, 2) * 1.0)
+    cost = sparse.csr_array(cost + cost.T)
+    banned = sparse.coo_array(([1, 1], ([0, 1], [1, 0])), shape=(60, 60))
+    how = {"allowed_edges": sparse.csr_array(near), "edge_penalty": cost,
+           "forbidden_edges": banned, "psi": 3.0}  # fmt: skip
+    large, dense = (kgl.GL(solver=s, **how).fit(Y) for s in ("sparse", "newton"))
+    np.testing.assert_allclose(large.weights_.toarray(), dense.weights_, atol=1e-12)
+    assert large.objective_ == pytest.approx(dense.objective_)
+    assert not (large.weights_.toarray() > 0)[~near].any()
+    assert large.weights_[0, 1] == 0.0
+    assert large.pairs_examined_ < near.sum()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"allowed_edges": sparse.csr_array((59, 59))}, "there are 60 nodes"),
+        ({"allowed_edges": sparse.csr_array((60, 60))}, "every edge is forbidden"),
+        ({"allowed_edges": [(0, "nobody")]}, "'nobody'"),
+        ({"edge_penalty": sparse.csr_array(-np.fliplr(np.eye(60)))}, "non-negative"),
+        ({"certify": "some"}, "certify"),
+        ({"solver": "fast"}, "unknown solver"),
+        ({"init": sparse.eye_array(60)}, "Laplacian"),
+    ],
+)
+def test_bad_input_is_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        kgl.GL(**{"solver": "sparse", "psi": 1.0, **options}).fit(Y)
+
+
+def test_a_kernel_that_is_not_low_rank_is_refused_or_goes_the_dense_way() -> None:
+    narrow = {"kernel_x": RBF(gamma=1e4), "max_rank": 20, "psi": 0.01}
+    with pytest.raises(NotLowRankError, match=r"20 columns leave .* wider kernel") as error:
+        kgl.KGLN(solver="sparse", **narrow).fit(Y, x=X)
+    assert 0.5 < error.value.reached < 1
+    L = kgl.laplacian.laplacian_from_adjacency(np.ones((60, 60)) - np.eye(60))
+    with pytest.raises(ValueError, match="no single columns"):
+        kgl.KGLN(solver="sparse", kernel_x=LaplacianKernel(L), psi=0.01).fit(Y)
+
+
+def test_auto_takes_the_dense_way_where_only_that_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgl.large.route.LARGE_FROM", 50)
+    model = kgl.KGLN(kernel_x=RBF(gamma=1e4), max_rank=20, average_degree=4).fit(Y, x=X)
+    assert isinstance(model.weights_, np.ndarray)
+    assert sparse.issparse(kgl.KGLN(average_degree=4).fit(Y).weights_)
+    dense = kgl.GL(missing="pairwise", average_degree=4).fit(GAPS)
+    assert isinstance(dense.weights_, np.ndarray)
+
+
+def test_the_way_depends_on_nodes_and_edges() -> None:
+    assert not takes_sparse("auto", 200, 100)
+    assert takes_sparse("auto", 2000, 10_000)
+    assert takes_sparse("auto", 2000, None)
+    assert not takes_sparse("auto", 2000, 1_000_000)
+    assert takes_sparse("sparse", 10, 45)
+    assert not takes_sparse("newton", 10**6, 10**6)
+
+
+def test_many_nodes_have_a_degree_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgl.base.LARGE_FROM", 50)
+    model = kgl.GL(solver="sparse").fit(Y)
+    assert model.weights_.nnz / 60 == pytest.approx(10, abs=0.7)
+
+
+def test_memory_is_estimated_before_work_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgl.solvers.lowrank.memory.available_memory", lambda: 2**20 // 2)
+    monkeypatch.setattr("kgl.base.LARGE_FROM", 50)
+    with pytest.raises(MemoryError, match=r"needs about .* MB.*only 0 MB .*; use"):
+        kgl.GL(solver="sparse", psi=1.0).fit(Y)
+    with pytest.raises(MemoryError, match="solver='sparse'"):
+        kgl.KGLN(solver="newton", psi=1.0).fit(Y)
+
+
+def test_a_sample_reports_what_it_finds() -> None:
+    model = kgl.GL(solver="sparse", psi=30.0, certify=False).fit(Y)
+    assert model.pairs_violated_ == 0
+    sampled = kgl.GL(solver="sparse", psi=30.0, certify="sample")
+    if sampled.fit(Y).pairs_violated_:  # pragma: no cover - depends on the neighbours found first
+        with pytest.warns(UserWarning, match="certify='all'"):
+            sampled.fit(Y)
+
+
+def test_grids_refuse_the_sparse_way() -> None:
+    with pytest.raises(ValueError, match="one model at a time"):
+        kgl.fit_grid(kgl.GL, Y, psi=[1.0], solver="sparse")
