@@ -120,9 +120,9 @@ $(SLURM): pyproject.toml | $(READY)
 	@touch "$@"
 
 # As root on Debian or Ubuntu: installs Slurm and munge where they are missing. All it starts is
-# stopped at the end, and it works in copies of the checkout.
+# stopped at the end, and it works in copies of the checkout. STUDY=pays_tiny takes a few minutes.
 slurm-test: $(SLURM) ## The smoke study through a real one-node Slurm whose node is lost twice: the same bytes?
-	"$(BIN)/python" -m tests.cluster.run
+	"$(BIN)/python" -m tests.cluster.run --study $(or $(STUDY),smoke)
 
 compare: $(READY) ## Compare two runs: make compare FIRST=paper SECOND=fig2-1a2b3c4d
 	@test -n "$(FIRST)" -a -n "$(SECOND)" || { \

@@ -34,8 +34,9 @@ SAMPLED = 30.0
 #: What runs took, by run and rule; written by ``measure``.
 MEASURED = ROOT / "profiles/measured.csv"
 COLUMNS = ["run", "rule", "jobs", "seconds_in_all", "seconds_longest", "memory_mb_largest"]
-#: The row of Snakemake itself, which every submission starts twice before its first job.
-START, STARTS = "(start)", 2
+#: The row of Snakemake itself. Slurm's executor starts it once for a submission and, within that,
+#: once for each of its jobs; so two are in memory at a time.
+START, AT_A_TIME = "(start)", 2
 #: Profiles that have the numbers, between these lines.
 PROFILES = ("slurm", "generic")
 BEGIN, END = (f"# {word} of what python -m experiments.cluster profiles writes" for word in
@@ -124,7 +125,7 @@ def _start() -> pd.DataFrame:
 def allocation(measured: pd.DataFrame) -> pd.DataFrame:
     """Return what each rule asks for, and how many of its jobs are one submission."""
     # memory counts for all processes of a submission, and Snakemake is two of them
-    start = STARTS * _largest(measured[measured["rule"] == START], "memory_mb_largest")
+    start = AT_A_TIME * _largest(measured[measured["rule"] == START], "memory_mb_largest")
     rows = {}
     for rule, found in measured[measured["rule"] != START].groupby("rule"):
         memory = SLACK_MEMORY * (_largest(found, "memory_mb_largest") + start)
@@ -278,14 +279,15 @@ def plan(profile: str, config: Sequence[str], root: Path = ROOT) -> str:
     local = jobs[jobs["submission"] == 0]
     for rule, found in local.groupby("rule", sort=False):
         rows.append((str(rule), str(len(found)), "0", "(where Snakemake runs)", "", "", "", ""))
-    count = int(jobs.loc[jobs["submission"] > 0, "submission"].nunique())
-    start = STARTS * count * means.get(START, (0.0, ""))[0] / 3600
+    remote = jobs[jobs["submission"] > 0]
+    count = int(remote["submission"].nunique())
+    start = (count + len(remote)) * means.get(START, (0.0, ""))[0]
     text = "\n".join(_lines(rows))
     return (
-        f"{text}\n\n{len(jobs)} jobs, {count} submissions of one core each. Core hours: "
-        f"{work / 3600:.1f} of work and {start:.1f} to start Snakemake in the submissions "
-        "(profiles/measured.csv).\nMemory and minutes are those of one job at the first attempt; "
-        "minutes of jobs in one submission add up.\n"
+        f"{text}\n\n{len(remote)} jobs in {count} submissions of one core each. Core hours: "
+        f"{work / 3600:.1f} of work and {start / 3600:.1f} to start Snakemake\nfor each job and "
+        "submission (profiles/measured.csv). Memory and minutes are those of one job at the first\n"
+        "attempt; minutes of jobs in one submission add up.\n"
     )
 
 

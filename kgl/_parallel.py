@@ -29,7 +29,7 @@ def check_n_jobs(n_jobs: Any) -> int | None:
 def in_order(work: Callable[[Any], T], parts: Sequence[Any], n_jobs: int | None) -> Iterator[T]:
     """Yield ``work(part)`` of each part, in order.
 
-    As in scikit-learn, None is no worker unless :func:`joblib.parallel_config` names a backend
+    As in scikit-learn, None is no worker unless ``joblib.parallel_config`` names a backend
     around the call. Workers use one BLAS thread each, whatever the backend: a part then has the
     same bytes on any number of workers as in a process with one BLAS thread.
     """

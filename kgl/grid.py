@@ -89,7 +89,7 @@ def fit_grid(
         Points solved together; chosen to bound memory if not given.
     n_jobs : int, optional
         Workers that share the chunks, through joblib: -1 is one per core; None is none, unless
-        :func:`joblib.parallel_config` names a backend (Dask or Ray, say) around the call. A small
+        ``joblib.parallel_config`` names a backend (Dask or Ray, say) around the call. A small
         grid is one chunk, so give a ``chunk_size`` too. Each worker has one BLAS thread; results
         are the same to the byte for any number of workers. ``evaluate`` runs in the workers.
     progress : callable or bool, optional

@@ -53,4 +53,8 @@ def test_measured_times_are_no_difference_and_numbers_are(tmp_path):
                [("1", 0), ("2", 0), ("1", 1)]]  # fmt: skip
     first, second, third = (run.without_times("p.json", record) for record in records)
     assert first == second != third
+    pages = [b'<b>%d</b><table aria-label="The run"><td>%d</td></table>' % x
+             for x in [(1, 2), (1, 3), (2, 2)]]  # fmt: skip
+    first, second, third = (run.without_times("report.html", page) for page in pages)
+    assert first == second != third
     assert run.without_times("a.png", b"1") != run.without_times("a.png", b"2")

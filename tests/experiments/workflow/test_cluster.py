@@ -112,4 +112,4 @@ def test_the_dry_run_of_the_paper_lists_partition_memory_and_time_of_every_rule(
         assert re.fullmatch(r"\d+ jobs of [a-z, ]+", source)
     assert int(listed["fit"][1]) > 800
     assert int(listed["fit"][2]) < 60
-    assert re.search(r"\d+ submissions of one core each\. Core hours: [1-9]\.\d of work", text)
+    assert re.search(r"\d submissions of one core each\. Core hours: [1-9]\.\d of work", text)
