@@ -101,7 +101,7 @@ class RowLearning(TableInput):
                 "observations, which links all rows. Use KGLN, or compress the rows with their "
                 "kernel: kgl.compress(data, z=..., kernel_z=...)"
             )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return super().__getattr__(name)  # type: ignore[misc]  # of the other mixins
 
 
 @dataclass
