@@ -191,16 +191,31 @@ def log_density(
     ``x`` is (..., cells); r and the slab's arrays are (...), h and t are (G, ...). The constant of
     the slab is left out.
     """
-    rise = np.exp(x)
-    d = (rise - 1.0) / r[..., None]
+    d = np.exp(x)
+    d -= 1.0
+    d /= r[..., None]
     # d is 0 where x is below rounding; such cells have no mass unless the slab has some at 0
-    value = (1.0 + 0.5 * counts.sum()) * x - np.log(r)[..., None]
-    value -= slab.power[..., None] * np.log(slab.total[..., None] + d)
+    value = (1.0 + 0.5 * counts.sum()) * x
+    value -= np.log(r)[..., None]
+    work = slab.total[..., None] + d
+    np.log(work, out=work)
+    work *= slab.power[..., None]
+    value -= work
     if slab.shape != 1.0:
-        value += (slab.shape - 1.0) * np.log(np.maximum(d, 1e-300))
+        np.maximum(d, 1e-300, out=work)
+        np.log(work, out=work)
+        if slab.shape != 2.0:
+            work *= slab.shape - 1.0
+        value += work
     for n, own, squares in zip(counts, h, t, strict=True):
-        left = 1.0 + d * own[..., None]
-        value -= 0.5 * n * np.log(left) + (0.5 * squares)[..., None] * d / left
+        left = d * own[..., None]
+        left += 1.0
+        np.log(left, out=work)
+        work *= 0.5 * n
+        value -= work
+        np.divide(d, left, out=left)
+        left *= (0.5 * squares)[..., None]
+        value -= left
     return value, d
 
 
@@ -255,19 +270,22 @@ def conditional(
     """
     r, h, t = without_own(w, r, h, t)
     width = high - low
-    value, d = log_density(low[:, None] + width[:, None] * FINE, r, h, t, counts, slab)
-    value += LOG_SLOPE
-    top = value.max(axis=1)
-    mass = np.exp(value - top[:, None])
-    total = mass.cumsum(axis=1)
+    x = width[:, None] * FINE
+    x += low[:, None]
+    mass, d = log_density(x, r, h, t, counts, slab)
+    mass += LOG_SLOPE
+    top = np.maximum.reduce(mass, axis=1)
+    mass -= top[:, None]
+    np.exp(mass, out=mass)
+    total = np.add.accumulate(mass, axis=1)
     whole = total[:, -1]
     factor = top + np.log(whole * width / CELLS) + slab.log_constant()
     aim = uniform * whole
-    cell = np.minimum((total < aim[:, None]).sum(axis=1), CELLS - 1)
+    cell = np.minimum(np.add.reduce(total < aim[:, None], axis=1), CELLS - 1)
     chains = np.arange(len(w))
     inside = 1.0 - (total[chains, cell] - aim) / mass[chains, cell]
     drawn = np.expm1(low + ((cell + inside) / CELLS) ** 2 * width) / r
-    return factor, (mass * d).sum(axis=1) / whole, drawn
+    return factor, np.vecdot(mass, d) / whole, drawn
 
 
 @dataclass
@@ -357,7 +375,7 @@ def draw_pairs(
         p = expit(odds.of(e, count) + factor)
         inclusion[:, e] = p
         means[:, e] = p * mean
-        new = np.where(random[e, 0] < p, drawn, 0.0)
+        new = drawn * (random[e, 0] < p)
         change = new - own
         count += new > 0
         if change.any():
