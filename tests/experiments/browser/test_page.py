@@ -84,7 +84,7 @@ def show(browser, pages) -> Iterator[Open]:
 def test_every_picture_is_shown_without_complaint_or_request(show, pages, name):
     tab = show(name)
     directory, address = pages[name]
-    # the multiverse has a picture in figures/ until the next run; studies apart have their own pages
+    # the multiverse has a picture until the next run; studies apart have their own pages
     apart = {"readme_stations", "specifications"}
     pictures = {
         picture
