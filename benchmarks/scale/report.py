@@ -165,6 +165,8 @@ def draw(known: Numbers) -> None:
     for regularizer, color in zip(REGULARIZERS, ("#1b6ca8", "#c8553d"), strict=True):
         for kind, style in (("step", "o-"), ("dense", "s--")):
             rows = _series(known, kind, regularizer)
+            if not rows:
+                continue
             m = [row["m"] for row in rows]
             label = f"{regularizer}, {'all pairs proved' if kind == 'step' else 'dense'}"
             axes[0].loglog(m, [row["cpu_s"] for row in rows], style, color=color, label=label)
