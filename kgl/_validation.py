@@ -24,6 +24,7 @@ __all__ = [
     "count_masked",
     "edge_cost_matrix",
     "index_covariates",
+    "named_ends",
     "refuse_masked",
     "refuse_text",
 ]
@@ -337,11 +338,10 @@ def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
     return _named_pairs(pairs, names, what)
 
 
-def _named_pairs(pairs: Iterable[Any], names: list[Any], what: str) -> np.ndarray:
-    """Turn pairs of node names into a symmetric mask."""
-    m = len(names)
+def named_ends(pairs: Iterable[Any], names: list[Any], what: str) -> np.ndarray:
+    """Return the columns (k, 2) that pairs of node names stand for."""
     position = {name: k for k, name in enumerate(names)}
-    matrix = np.zeros((m, m), dtype=bool)
+    ends = []
     for pair in pairs:
         try:
             a, b = [pair] if isinstance(pair, str) else pair
@@ -354,9 +354,17 @@ def _named_pairs(pairs: Iterable[Any], names: list[Any], what: str) -> np.ndarra
             if node not in position:
                 raise ValueError(
                     f"{what} names the node {node!r}, which is not a column of Y; "
-                    f"nodes are {names[:5]!r}{'...' if m > 5 else ''}"
+                    f"nodes are {names[:5]!r}{'...' if len(names) > 5 else ''}"
                 )
-        matrix[position[a], position[b]] = matrix[position[b], position[a]] = True
+        ends.append((position[a], position[b]))
+    return np.array(ends, dtype=np.intp).reshape(-1, 2)
+
+
+def _named_pairs(pairs: Iterable[Any], names: list[Any], what: str) -> np.ndarray:
+    """Turn pairs of node names into a symmetric mask."""
+    matrix = np.zeros((len(names), len(names)), dtype=bool)
+    rows, cols = named_ends(pairs, names, what).T
+    matrix[rows, cols] = matrix[cols, rows] = True
     return matrix
 
 

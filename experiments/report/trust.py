@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.io import atomic, load_table
 from experiments.lookup import ROOT
-from experiments.measured import PAGES
+from experiments.measured import BESIDE, PAGES
 from experiments.registry import STANDIN
 from experiments.report.render import template
 from experiments.trust.names import PURE_NOISE, REAL
@@ -38,7 +38,7 @@ __all__ = ["Results", "text_of"]
 #: Sides in sentences, in their order.
 SIDES = {"none": "none", "covariates": "noisy covariates", "oracle": "oracle `K_x`"}
 #: The study of BayesianKGL as it comes; its table is beside that of the study.
-BESIDE = "trust_prepared"
+(PREPARED,) = BESIDE
 #: What the gain of the generative model refers to.
 OTHERS = ("constants", "defaults", "held_out", "stability", "evidence")
 
@@ -261,7 +261,9 @@ def _listed(values: Sequence[float]) -> str:
 
 def text_of(path: str | Path) -> str:
     """Return the text about a published table, or that there is none yet."""
-    results, prepared = (_results(Path(path).with_stem(name)) for name in (Path(path).stem, BESIDE))
+    results, prepared = (
+        _results(Path(path).with_stem(name)) for name in (Path(path).stem, PREPARED)
+    )
     known = {"likely": f"{LIKELY:g}", "sure": f"{SURE:g}", "listed": _listed}
     known |= {"rules": [(rule.label, rule.about) for rule in RULES.values()]}
     return str(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kgl._validation import refuse_masked
+from kgl._validation import named_ends, refuse_masked
 from kgl.solvers.sparse import PairRules
 
 __all__ = ["densify", "n_allowed", "pair_rules", "pattern"]
@@ -106,24 +106,8 @@ def _pattern(pairs: Any, names: list[Any], what: str) -> sparse.csr_array:
 
 
 def _named(pairs: Any, names: list[Any], what: str) -> sparse.csr_array:
-    m, position = len(names), {name: k for k, name in enumerate(names)}
-    ends: list[tuple[int, int]] = []
-    for pair in pairs:
-        try:
-            a, b = [pair] if isinstance(pair, str) else pair
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"{what} holds {pair!r}, which is not a pair of nodes; pass pairs such as "
-                f"({names[0]!r}, {names[1]!r}), a sparse or bool matrix or a networkx graph"
-            ) from None
-        for node in (a, b):
-            if node not in position:
-                raise ValueError(
-                    f"{what} names the node {node!r}, which is not a column of Y; "
-                    f"nodes are {names[:5]!r}..."
-                )
-        ends.append((position[a], position[b]))
-    rows, cols = np.array(ends, dtype=np.intp).reshape(-1, 2).T
+    m = len(names)
+    rows, cols = named_ends(pairs, names, what).T
     both = np.concatenate([rows, cols]), np.concatenate([cols, rows])
     return sparse.csr_array((np.ones(len(both[0]), dtype=bool), both), shape=(m, m)).astype(bool)
 

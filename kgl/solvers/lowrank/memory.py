@@ -8,8 +8,8 @@ from pathlib import Path
 
 __all__ = ["Estimate", "available_memory", "check_memory", "estimate_dense", "estimate_sparse"]
 
-#: Bytes per pair of nodes (i, j) that a dense graph step and a dense fit of signals take at their
-#: peak: measured at m = 1,000 to 6,000.
+#: Bytes per pair of nodes (i, j) at the peak of a dense graph step, as measured up to 6,000 nodes,
+#: and of a dense fit of signals, an estimate from the arrays that it holds.
 DENSE_GRAPH, DENSE_FIT = 61, 190
 #: Bytes per candidate pair of a sparse graph step, and candidates per edge.
 PER_CANDIDATE, CANDIDATES = 160, 4
