@@ -12,15 +12,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 
 from kgl._docstrings import documented
+from kgl._edge_rules import check_every_node, edge_cost_matrix
 from kgl._types import Array
 from kgl._validation import (
     align,
-    check_every_node,
     check_flag,
     check_fraction,
     check_hyperparameter,
     check_option,
-    edge_cost_matrix,
     refuse_masked,
 )
 from kgl.export import GraphExport

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from kgl._edge_rules import check_every_node
 from kgl._types import Array
-from kgl._validation import check_every_node, check_hyperparameter, check_option
+from kgl._validation import check_hyperparameter, check_option
 from kgl.laplacian import laplacian_from_adjacency
 from kgl.solvers.graph_step import graph_step, warn_if_inexact
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kgl._validation import named_ends, refuse_masked
+from kgl._edge_rules import named_ends
+from kgl._validation import refuse_masked
 from kgl.solvers.sparse import PairRules
 
 __all__ = ["densify", "n_allowed", "pair_rules", "pattern"]
