@@ -135,6 +135,11 @@ TASKS: dict[str, Callable[[], dict[str, Any]]] = {
         for psi in (None, at)
     },
     **{
+        f"kgl_{m}_{'signed' if signed else 'plain'}": partial(fit, m, signed=signed)
+        for m in (2000, 10_000)
+        for signed in (False, True)
+    },
+    **{
         f"kgl_gaps_5000_{'signed' if signed else 'plain'}{'' if psi is None else '_psi'}": partial(
             fit, 5000, 500, signed=signed, missing=0.5, psi=psi
         )

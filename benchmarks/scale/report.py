@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.page import renew
+from benchmarks.scale import report_fits
+from benchmarks.scale.page import COLORS, PAGE, Numbers, save, table
 
-__all__ = ["exponents", "graph_tables", "table", "write"]
+__all__ = ["exponents", "graph_tables", "write"]
 
-ROOT = Path(__file__).parent.parent.parent
-PAGE = ROOT / "docs" / "scale.md"
-FIGURES = ROOT / "docs" / "_static"
 #: Smaller problems are overhead for the most part, and would make exponents look good.
 SMALLEST = 6000
 REGULARIZERS = ("frobenius", "log-degree")
-
-Numbers = dict[str, dict[str, Any]]
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def exponents(rows: list[dict[str, Any]]) -> tuple[float, float]:
@@ -160,9 +148,8 @@ def draw(known: Numbers) -> None:
     mpl.use("Agg")
     import matplotlib.pyplot as plt
 
-    mpl.rcParams["svg.hashsalt"] = "kgl"
     figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
-    for regularizer, color in zip(REGULARIZERS, ("#1b6ca8", "#c8553d"), strict=True):
+    for regularizer, color in zip(REGULARIZERS, COLORS, strict=True):
         for kind, style in (("step", "o-"), ("dense", "s--")):
             rows = _series(known, kind, regularizer)
             if not rows:
@@ -182,28 +169,18 @@ def draw(known: Numbers) -> None:
     axes[0].legend(fontsize=7)
     for axis in axes:
         axis.grid(alpha=0.25)
-    FIGURES.mkdir(exist_ok=True)
-    figure.savefig(FIGURES / "scale-graph.svg", metadata={"Date": None})
+    save(figure, "scale-graph.svg")
     plt.close(figure)
 
 
 def write(known: Numbers) -> None:
-    """Renew the tables of docs/scale.md, or print them where there is no such page; draw figures.
-
-    Other modules with tasks may have ``tables(known)`` and ``draw(known)`` of their own.
-    """
-    parts = {"graph": graph_tables(known), "peers": peer_tables(known)}
+    """Renew the tables of docs/scale.md, and draw its figures."""
     draw(known)
-    for module in ("fits", "rows"):
-        name = f"benchmarks.scale.{module}"
-        found = importlib.import_module(name) if importlib.util.find_spec(name) else None
-        if hasattr(found, "tables"):
-            parts[module] = found.tables(known)
-        if hasattr(found, "draw"):
-            found.draw(known)
-    text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    for name, part in parts.items():
-        if f"<!-- scale-{name}:start -->" in text:
-            renew(PAGE, f"scale-{name}", part)
-        else:
-            print(f"\n{part}")
+    report_fits.draw(known)
+    for name, part in (
+        ("graph", graph_tables(known)),
+        ("fits", report_fits.fit_tables(known)),
+        ("rows", report_fits.row_tables(known)),
+        ("peers", peer_tables(known)),
+    ):
+        renew(PAGE, f"scale-{name}", part)

@@ -176,9 +176,11 @@ def _elsewhere(work: Callable[[], None]) -> None:
 
 #: Name of a task -> function that does it.
 TASKS: dict[str, Callable[[], dict[str, float]]] = {
+    "rows-10000": partial(independent, 10_000),
     "rows-100000": partial(independent, 100_000),
     "rows-1000000": partial(independent, 1_000_000),
     "rows-chunkings": partial(chunkings, 200_000),
     "dependent-10000": partial(dependent, 10_000),
+    "dependent-30000": partial(dependent, 30_000),
     "dependent-100000": partial(dependent, 100_000),
 }
