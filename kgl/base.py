@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kgl._docstrings import documented
 from kgl._edge_rules import check_every_node, edge_cost_matrix
+from kgl._memory import check_memory
 from kgl._types import Array
 from kgl._validation import (
     align,
@@ -33,7 +34,7 @@ from kgl.rows.learning import RowLearning
 from kgl.solvers.alternating import Options, fit_signals, solve_points
 from kgl.solvers.density import fit_edges, n_edges, short_patience, warn_if_missed
 from kgl.solvers.graph_step import warn_if_inexact
-from kgl.solvers.lowrank import check_memory, estimate_dense
+from kgl.solvers.lowrank import estimate_dense
 from kgl.solvers.routes import graph_solver
 from kgl.solvers.signal_step import SignalData
 
@@ -123,7 +124,7 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
             except NeedsDenseError:
                 if not self._may_fall_back(Y):
                     raise
-        if large is None:
+        if large is None or self._is_dense_at_psi(large, Y):
             self._fit_dense(self._prepare(Y, **side), Y, side)
         else:
             self._fit_sparse(large, Y, side)
@@ -247,10 +248,9 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
                 "solver='sparse' fits one model at a time; for grids, cross-validation and "
                 "stability use solver='auto', or fit each model yourself"
             )
-        if m >= LARGE_FROM:
-            dense = estimate_dense(
-                n, m, fitted=self._spec.fitted, observations=self._spec.observation_kernel
-            )
+        linked = self._spec.observation_kernel and (K_z is not None or table.z is not None)
+        if max(m, n if linked else 0) >= LARGE_FROM:
+            dense = estimate_dense(n, m, fitted=self._spec.fitted, observations=linked)
             check_memory(dense, f"a dense fit of {m} nodes to {n} observations")
         kernel_x, matrix_x = self._kernel("x", K_x, x, given_names, values, mask)
         kernel_z, matrix_z = self._kernel("z", K_z, table.z, table.index, values, mask)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from kgl._memory import Estimate, check_memory
 from kgl._types import Array
 from kgl.kernels.base import FittedKernel, Kernel, NotLowRankError
 from kgl.kernels.matrices import KernelEigen, check_cross
@@ -227,6 +228,7 @@ def _pivoted(access: KernelAccess, goal: float, max_rank: int) -> tuple[Array, n
             share = rest / float(access.diagonal.sum())
             raise NotLowRankError(_refusal(share, 2.0 * goal, access, max_rank), share)
         count = min(BLOCK, most - rank, int(np.count_nonzero(left > 0.0)))
+        check_memory(_growth(size, rank, count), f"the factor of a kernel of {size} points")
         drawn = rng.choice(size, count, replace=False, p=left / rest)
         columns, own = access.columns(drawn), rows[:rank, drawn]
         order, root = _small_cholesky(columns[drawn] - own.T @ own, rest / size)
@@ -241,6 +243,16 @@ def _pivoted(access: KernelAccess, goal: float, max_rank: int) -> tuple[Array, n
         left[pivots] = 0.0
         rank = width
     return rows[:rank].T, pivots, float(left.sum())
+
+
+def _growth(size: int, rank: int, count: int) -> Estimate:
+    """Return what the next columns take beyond what is held, with the turned factor at the end."""
+    return Estimate(
+        8 * size * (rank + 3 * count),
+        f"column {rank + count} and those before it, turned",
+        "use a wider kernel (a smaller gamma), which needs fewer columns, or features of your own "
+        "(kgl.kernels.LowRank)",
+    )
 
 
 def _require_psd(left: Array, scale: float) -> None:

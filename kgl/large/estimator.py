@@ -12,13 +12,20 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from kgl._memory import check_memory
 from kgl._types import Array
 from kgl._validation import align, check_flag, check_hyperparameter
 from kgl.kernels import FittedFactor, KernelEigen, NeedsDenseError, factor_eigen
 from kgl.large.kernels import node_kernel, observation_kernel
 from kgl.large.predict import values_at
 from kgl.large.results import certify_option, give_results, named_pairs, runners_up_table
-from kgl.large.route import DENSE_UP_TO, n_columns, takes_sparse
+from kgl.large.route import (
+    DENSE_UP_TO,
+    SPARSE_SHARE_AT_PSI,
+    edge_share,
+    n_columns,
+    takes_sparse,
+)
 from kgl.large.rules import n_allowed, pair_rules
 from kgl.preparation import Preparation
 from kgl.problem import ModelSpec
@@ -27,7 +34,6 @@ from kgl.solvers.lowrank import (
     LargeData,
     LargeOptions,
     SparseLaplacian,
-    check_memory,
     estimate_sparse,
     fit_large,
     refit_signals,
@@ -110,6 +116,21 @@ class LargeFits:
         """Return whether a fit that is not possible the sparse way is done the dense way."""
         m = n_columns(Y)
         return self.solver == "auto" and m is not None and m <= DENSE_UP_TO
+
+    def _is_dense_at_psi(self, ready: PreparedLarge, Y: Any) -> bool:
+        """Return whether the psi given links so many pairs that the dense fit is the faster one."""
+        if self.psi is None or ready.data.mask is not None or not self._may_fall_back(Y):
+            return False
+        rho = self._weights()[1] * ready.options.smoothness_scale
+        share = edge_share(
+            np.ascontiguousarray(ready.data.Y.T),
+            check_hyperparameter("psi", self.psi),
+            signed=ready.spec.signed,
+            regularizer=ready.options.regularizer,
+            barrier=ready.options.barrier,
+            rho=rho,
+        )
+        return share > SPARSE_SHARE_AT_PSI
 
     def _fit_sparse(self, ready: PreparedLarge, Y: Any, side: dict[str, Any]) -> None:
         """Fit with sparse graphs and factors."""

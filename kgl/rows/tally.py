@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from kgl._memory import Estimate, check_memory
 from kgl._types import Array
 from kgl.rows.sums import RowSums
-from kgl.solvers.lowrank.memory import Estimate, check_memory
 
 __all__ = ["Tally", "Watch"]
 

@@ -8,7 +8,7 @@ from kgl.solvers.lowrank.alternating import (
     solve_large,
 )
 from kgl.solvers.lowrank.data import LargeData, NodeKernel, SparseLaplacian
-from kgl.solvers.lowrank.memory import check_memory, estimate_dense, estimate_sparse
+from kgl.solvers.lowrank.memory import estimate_dense, estimate_sparse
 from kgl.solvers.lowrank.search import fit_large
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "LargeOptions",
     "NodeKernel",
     "SparseLaplacian",
-    "check_memory",
     "estimate_dense",
     "estimate_sparse",
     "fit_large",

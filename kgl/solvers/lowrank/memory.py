@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
-from pathlib import Path
+from kgl._memory import Estimate
 
-__all__ = ["Estimate", "available_memory", "check_memory", "estimate_dense", "estimate_sparse"]
+__all__ = ["estimate_dense", "estimate_sparse"]
 
 #: Bytes per pair of nodes (i, j) at the peak of a dense graph step, as measured up to 6,000 nodes,
 #: and of a dense fit of signals, an estimate from the arrays that it holds.
@@ -15,25 +13,6 @@ DENSE_GRAPH, DENSE_FIT = 61, 190
 PER_CANDIDATE, CANDIDATES = 160, 4
 #: Bytes of a block of prices, in multiples of nodes, for the screens of pairs.
 PRICING_ROWS = 1024 * 12
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Memory that a fit needs at its peak.
-
-    Attributes
-    ----------
-    bytes : int
-        The sum.
-    why : str
-        What takes most of it.
-    remedy : str
-        What would take less.
-    """
-
-    bytes: int
-    why: str
-    remedy: str
 
 
 def estimate_dense(n: int, m: int, *, fitted: bool, observations: bool) -> Estimate:
@@ -84,59 +63,3 @@ def estimate_sparse(
         2: "use a smaller average_degree or psi, or allowed_edges",
     }
     return Estimate(sum(parts.values()), why, remedies[list(parts).index(why)])
-
-
-def available_memory() -> int | None:
-    """Return how many bytes a process can still get here; None where that is unknown.
-
-    The smaller of what the system and what a control group (a container, a batch job) leaves.
-    """
-    found = [_from_meminfo(), _from_group()]
-    known = [value for value in found if value is not None]
-    if known:
-        return min(known)
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _from_meminfo() -> int | None:
-    try:
-        text = Path("/proc/meminfo").read_text()
-    except OSError:
-        return None
-    for line in text.splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    return None
-
-
-def _from_group() -> int | None:
-    base = Path("/sys/fs/cgroup")
-    for limit, used in (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
-    ):
-        try:
-            most, now = (base / limit).read_text().strip(), (base / used).read_text().strip()
-        except OSError:
-            continue
-        if most.isdigit() and int(most) < 1 << 60:
-            return max(int(most) - int(now), 0)
-    return None
-
-
-def check_memory(need: Estimate, what: str) -> None:
-    """Refuse a fit for which the memory will not suffice."""
-    have = available_memory()
-    if have is None or need.bytes <= have:
-        return
-    raise MemoryError(
-        f"{what} needs about {_shown(need.bytes)}, most of it for {need.why}, but only "
-        f"{_shown(have)} of memory is available; {need.remedy}"
-    )
-
-
-def _shown(size: int) -> str:
-    return f"{size / 2**30:.1f} GB" if size >= 2**30 else f"{size / 2**20:.0f} MB"

@@ -207,7 +207,7 @@ def test_many_nodes_have_a_degree_by_default(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_memory_is_estimated_before_work_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kgl.solvers.lowrank.memory.available_memory", lambda: 2**20 // 2)
+    monkeypatch.setattr("kgl._memory.available_memory", lambda: 2**20 // 2)
     monkeypatch.setattr("kgl.base.LARGE_FROM", 50)
     with pytest.raises(MemoryError, match=r"needs about .* MB.*only 0 MB .*; use"):
         kgl.GL(solver="sparse", psi=1.0).fit(Y)
