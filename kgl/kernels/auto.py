@@ -76,14 +76,12 @@ class Auto(Kernel):
         reader = Reader.fit(X)
         points = reader.points
         parts = parts_of(reader, self.periods)
-        matrices = np.stack([part(points, points) for part in parts.values()])
-        sizes = np.einsum("kii->k", matrices) / len(matrices[0])
-        matrices /= sizes[:, None, None]
-        if targets is None:
-            weights = np.full(len(parts) + 1, 1.0 / (len(parts) + 1))
-        else:
-            weights = _evidence_weights(matrices, np.asarray(targets, dtype=float), mask)
-        total = np.tensordot(weights[:-1], matrices, axes=1)
+        sizes, weights, _ = _scaled_weights(parts, points, targets, mask)
+        total = np.zeros((len(points.numbers), len(points.numbers)))
+        for part, weight in zip(parts.values(), weights[:-1] / sizes, strict=True):
+            matrix = part(points, points)  # one part at a time: all of them may not fit in memory
+            matrix *= weight
+            total += matrix
         total[np.diag_indices(len(total))] += weights[-1]
         shares = dict(zip([*parts, "white"], weights.tolist(), strict=True))
         return FittedAuto(self, total, shares, reader, list(parts.values()), weights[:-1] / sizes)
@@ -136,17 +134,7 @@ def _access(
                 break
             dropped = [*dropped, name]
         parts = {name: part for name, part in parts.items() if name not in dropped}
-    diagonals = np.stack([_one_part(part, points).diagonal for part in parts.values()])
-    sizes = diagonals.mean(axis=1)
-    if targets is None:
-        weights = np.full(len(parts) + 1, 1.0 / (len(parts) + 1))
-    else:
-        rows, columns = _sample(targets.shape, mask)
-        some = points.take(rows)
-        matrices = np.stack([part(some, some) for part in parts.values()]) / sizes[:, None, None]
-        weights = _weights_of_sample(
-            matrices, np.asarray(targets, dtype=float), mask, rows, columns
-        )
+    sizes, weights, diagonals = _scaled_weights(parts, points, targets, mask)
     kernel = _Sum(reader, list(parts.values()), weights[:-1] / sizes)
     shares = dict(zip([*parts, "white"], weights.tolist(), strict=True))
     widths = [name for name in parts if name.startswith("width")]
@@ -164,6 +152,24 @@ def _access(
         notes={"weights": shares, "left out": dropped},
         shorten=shorten if large and widths else None,
     )
+
+
+def _scaled_weights(
+    parts: dict[str, Part], points: Points, targets: Array | None, mask: np.ndarray | None
+) -> tuple[Array, Array, Array]:
+    """Return the mean variance of each part, its weight with white noise last, and its diagonal.
+
+    The weights are of parts scaled to a mean variance of one, by the evidence of some of the data.
+    """
+    diagonals = np.stack([_one_part(part, points).diagonal for part in parts.values()])
+    sizes = diagonals.mean(axis=1)
+    if targets is None:
+        return sizes, np.full(len(parts) + 1, 1.0 / (len(parts) + 1)), diagonals
+    rows, columns = _sample(targets.shape, mask)
+    some = points.take(rows)
+    matrices = np.stack([part(some, some) for part in parts.values()]) / sizes[:, None, None]
+    values = np.asarray(targets, dtype=float)
+    return sizes, _weights_of_sample(matrices, values, mask, rows, columns), diagonals
 
 
 def _one_part(part: Part, points: Points) -> KernelAccess:
@@ -194,20 +200,6 @@ class _Sum:
         )
 
 
-def _evidence_weights(matrices: Array, targets: Array, mask: np.ndarray | None) -> Array:
-    r"""Return the variances of the parts and of white noise, summing to one.
-
-    Multiplicative updates (Zhou, Hu, Qiao, Wang and Zhou, 2019), which never lower the evidence:
-    with :math:`S = \sum_k w_k K_k` over the observed rows of a column y and :math:`q = S^{-1} y`,
-
-    .. math:: w_k \leftarrow w_k \sqrt{\sum q^\top K_k q / \sum \operatorname{tr}(S^{-1} K_k)}
-
-    with sums over columns.
-    """
-    rows, columns = _sample(targets.shape, mask)
-    return _weights_of_sample(matrices[:, rows[:, None], rows], targets, mask, rows, columns)
-
-
 def _weights_of_sample(
     matrices: Array,
     targets: Array,
@@ -215,7 +207,15 @@ def _weights_of_sample(
     rows: np.ndarray,
     columns: np.ndarray,
 ) -> Array:
-    """Return the weights from some rows and columns; ``matrices`` are those of the rows."""
+    r"""Return the variances of the parts and of white noise, summing to one, from a sample.
+
+    Multiplicative updates (Zhou, Hu, Qiao, Wang and Zhou, 2019), which never lower the evidence:
+    with :math:`S = \sum_k w_k K_k` over the observed rows of a column y and :math:`q = S^{-1} y`,
+
+    .. math:: w_k \leftarrow w_k \sqrt{\sum q^\top K_k q / \sum \operatorname{tr}(S^{-1} K_k)}
+
+    with sums over columns. ``matrices`` are the parts over the rows of the sample.
+    """
     y = targets[np.ix_(rows, columns)].T
     n_parts, n = matrices.shape[:2]
     parts = np.concatenate([matrices, np.eye(n)[None]])

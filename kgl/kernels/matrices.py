@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from kgl._memory import Estimate, check_memory
 from kgl._types import Array
 from kgl._validation import refuse_masked
 
 # What the size of each kernel of the models must match, for error messages.
 _SIDES = {"K_x": "columns (nodes)", "K_z": "rows (observations)"}
+_REMEDY = "use fewer rows, or a factor: kgl.kernels.LowRank, or kgl.compress for observations"
 _SPECS = "for covariates use a spec, such as kgl.kernels.RBF()(X) or kgl.kernels.Mixed()(X)"
 
 #: Rows of a block in which large matrices are checked: without copies of the whole.
@@ -22,6 +24,9 @@ BLOCK = 512
 FACTOR_FROM = 3_000
 #: Share of directions above which a factor is no use.
 FEW = 0.5
+#: Bytes per entry, measured at 4,000 rows: at the peak where a kernel matrix is made, checked and
+#: tried for a factor, and what all its eigenvectors take beyond it.
+WHOLE, EIGENVECTORS = 24, 25
 
 
 def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[Array, float]:
@@ -221,11 +226,22 @@ def kernel_eigen(
     found = _eigen_by_factor(matrix, share) if size >= FACTOR_FROM else None
     if found is not None:
         return found
+    if size >= FACTOR_FROM:
+        need = EIGENVECTORS * size * size
+        check_memory(
+            Estimate(need, f"eigenvectors, {size} x {size}", _REMEDY),
+            f"decomposing {name}, which is not of low rank,",
+        )
     values, vectors = np.linalg.eigh(matrix)
     _require_psd(values, name, eps)
     cutoff = share * values[-1]
     keep = np.flatnonzero(values > cutoff)[::-1]  # eigh is ascending
     return KernelEigen(values[keep], np.ascontiguousarray(vectors[:, keep]), size, False)
+
+
+def estimate_kernel(size: int) -> Estimate:
+    """Estimate a kernel matrix as a whole, of low rank: others are checked when that is known."""
+    return Estimate(WHOLE * size * size, f"a kernel of {size} x {size}", _REMEDY)
 
 
 def _eigen_by_factor(matrix: Array, share: float) -> KernelEigen | None:

@@ -191,6 +191,10 @@ class LargeFits:
         self._check_rows(table, K_z)
         values, mask, names, labels = table.values, table.mask, table.names, table.labels
         n, m = values.shape
+        least = estimate_sparse(
+            n, m, rank=0, directions=0, edges=0, masked=mask is not None, white=False
+        )
+        check_memory(least, f"a sparse fit of {m} nodes to {n} observations")
         kernel_x, nodes = node_kernel(self, K_x, x, labels, values, mask)  # type: ignore[arg-type]
         kernel_z, rows = observation_kernel(
             self, K_z, table.z, table.index, values, mask  # type: ignore[arg-type]

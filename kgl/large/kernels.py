@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kgl._memory import Estimate, check_memory
+from kgl._memory import check_memory
 from kgl._types import Array
 from kgl._validation import align
 from kgl.kernels import (
@@ -22,7 +22,7 @@ from kgl.kernels import (
     factorize,
     kernel_eigen,
 )
-from kgl.kernels.matrices import symmetric_matrix
+from kgl.kernels.matrices import estimate_kernel, symmetric_matrix
 from kgl.solvers.lowrank import NodeKernel
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ __all__ = ["FEW_ROWS", "node_kernel", "observation_kernel"]
 
 #: Observations up to which their kernel is decomposed as a whole.
 FEW_ROWS = 2000
-#: Bytes per pair of observations at the peak where their kernel is decomposed, measured at 6,000.
-WHOLE_KERNEL = 40
 
 
 def node_kernel(
@@ -94,14 +92,8 @@ def observation_kernel(
         found = _factor(model, spec, covariates, values, mask)
         if found is not None:
             return found, factor_eigen(found.factor)
-    if n > FEW_ROWS:
-        whole = Estimate(
-            WHOLE_KERNEL * n * n,
-            f"a kernel of {n} x {n} observations that has no factor",
-            "use a kernel without a white part, or features of it (kgl.kernels.LowRank), or fewer "
-            "observations",
-        )
-        check_memory(whole, f"decomposing the kernel over {n} observations")
+    if n > FEW_ROWS and (K is not None or z is not None):
+        check_memory(estimate_kernel(n), f"the kernel over {n} observations as a whole")
     fitted, matrix = model._kernel("z", K, z, index, values, mask)
     return fitted, kernel_eigen(matrix, "K_z", n)
 

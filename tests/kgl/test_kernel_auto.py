@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal
 
 import kgl
 from kgl.kernels import Auto
-from kgl.kernels.auto import _evidence_weights
+from kgl.kernels.auto import _weights_of_sample
 
 T = np.arange(80.0)
 RNG = np.random.default_rng(2)
@@ -60,7 +60,7 @@ def test_each_update_raises_the_evidence() -> None:
             for y, seen, s in zip(Y.T, mask.T, np.ones(6), strict=True)
         )
 
-    found = _evidence_weights(parts, Y, mask)
+    found = _weights_of_sample(parts, Y, mask, np.arange(80), np.arange(Y.shape[1]))
     best = max(
         evidence(np.array([a, b, 1 - a - b]))
         for a in np.linspace(0.05, 0.9, 12) for b in np.linspace(0.02, 0.9, 12) if a + b < 0.97

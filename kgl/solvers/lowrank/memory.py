@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kgl._memory import Estimate
+from kgl.kernels.matrices import estimate_kernel
 
 __all__ = ["estimate_dense", "estimate_sparse"]
 
@@ -18,14 +19,14 @@ PRICING_ROWS = 1024 * 12
 def estimate_dense(n: int, m: int, *, fitted: bool, observations: bool) -> Estimate:
     """Estimate a fit with arrays of nodes by nodes."""
     pairs = (DENSE_FIT if fitted else DENSE_GRAPH) * m * m
-    kernel = 40 * n * n if observations else 0
-    total = pairs + kernel + 8 * 6 * n * m
+    rest = 8 * 6 * n * m
+    kernel = estimate_kernel(n)
+    if observations and kernel.bytes > pairs:
+        return Estimate(pairs + kernel.bytes + rest, f"{kernel.why} observations", kernel.remedy)
     return Estimate(
-        total,
-        f"arrays of {m} x {m} nodes" if pairs >= kernel else f"a kernel of {n} x {n} observations",
-        "use solver='sparse' with average_degree"
-        if pairs >= kernel
-        else "use fewer observations, or kernel features (kgl.kernels.LowRank)",
+        pairs + kernel.bytes * observations + rest,
+        f"arrays of {m} x {m} nodes",
+        "use solver='sparse' with average_degree",
     )
 
 

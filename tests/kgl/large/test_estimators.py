@@ -14,7 +14,7 @@ import kgl
 from kgl._types import Array
 from kgl.base import GraphLearner
 from kgl.kernels import RBF, LaplacianKernel, LowRank, NotLowRankError
-from kgl.large.route import takes_sparse
+from kgl.large.route import edge_share, takes_sparse
 from tests.kgl.large.cases import table
 
 Y, X, B = table()
@@ -213,6 +213,67 @@ def test_memory_is_estimated_before_work_starts(monkeypatch: pytest.MonkeyPatch)
         kgl.GL(solver="sparse", psi=1.0).fit(Y)
     with pytest.raises(MemoryError, match="solver='sparse'"):
         kgl.KGLN(solver="newton", psi=1.0).fit(Y)
+
+
+def short_of_memory(monkeypatch: pytest.MonkeyPatch, megabytes: float) -> None:
+    monkeypatch.setattr("kgl._memory.available_memory", lambda: int(megabytes * 2**20))
+
+
+def test_a_kernel_of_many_rows_is_refused_before_it_is_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = np.random.default_rng(0).normal(size=(1500, 6))
+    short_of_memory(monkeypatch, 20)
+    with pytest.raises(MemoryError, match=r"kernel of 1500 x 1500 observations.*kgl\.compress"):
+        kgl.KGL(psi=1.0).fit(rows, z=np.arange(1500.0))
+    kgl.KGLN(psi=1.0).fit(rows, K_x=np.eye(6))  # has no kernel over rows
+
+
+def test_eigenvectors_are_refused_once_no_factor_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kgl.kernels.matrices.FACTOR_FROM", 100)
+    short_of_memory(monkeypatch, 0.2)
+    points = np.arange(120.0)
+    low = np.outer(points, points) + 1.0
+    assert kgl.kernels.kernel_eigen(low, "K_z", 120).rank == 2
+    full = np.exp(-np.abs(points[:, None] - points))
+    with pytest.raises(MemoryError, match=r"K_z, which is not of low rank, needs about"):
+        kgl.kernels.kernel_eigen(full, "K_z", 120)
+
+
+def test_a_factor_is_refused_while_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(0).uniform(size=(3000, 2))
+    kernel = kgl.kernels.RBF(gamma=20.0)
+    rank = kgl.kernels.factorize(kernel.access(points), kernel).factor.shape[1]
+    assert rank > 100
+    short_of_memory(monkeypatch, 8 * 3000 * rank / 2**20)
+    with pytest.raises(MemoryError, match=r"factor of a kernel of 3000 points.*wider kernel"):
+        kgl.kernels.factorize(kernel.access(points), kernel)
+
+
+@pytest.mark.parametrize(
+    ("regularizer", "psi"),
+    [("frobenius", 4.0), ("frobenius", 100.0), ("log-degree", 300.0), ("log-degree", 3000.0)],
+)
+def test_the_share_of_edges_is_estimated(regularizer: str, psi: float) -> None:
+    data = np.random.default_rng(0).normal(size=(40, 700))
+    model = kgl.GL(regularizer=regularizer, psi=psi)
+    true = np.count_nonzero(model.fit(data).weights_) / (700 * 699)
+    F = np.ascontiguousarray(data.T)
+    found = edge_share(F, psi, signed=False, regularizer=regularizer, barrier=1.0, rho=1.0)
+    assert 0.001 < true < 0.9
+    assert 0.7 < found / true < 1.4
+
+
+def test_a_psi_that_links_many_pairs_takes_the_dense_fit() -> None:
+    data = np.random.default_rng(0).normal(size=(20, 1000))
+    few, many = kgl.GL(psi=3.0).fit(data), kgl.GL(psi=3e3).fit(data)
+    assert sparse.issparse(few.weights_)
+    assert few.weights_.nnz < 0.01 * 1000**2
+    assert isinstance(many.weights_, np.ndarray)
+    assert np.count_nonzero(many.weights_) > 0.05 * 1000**2
+    assert sparse.issparse(kgl.GL(psi=3e3, solver="sparse").fit(data).weights_)
 
 
 def test_a_sample_reports_what_it_finds() -> None:
