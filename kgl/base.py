@@ -24,7 +24,7 @@ from kgl._validation import (
     refuse_masked,
 )
 from kgl.export import GraphExport
-from kgl.inputs import DEFAULT_KERNEL
+from kgl.inputs import DEFAULT_KERNEL, InputTable
 from kgl.kernels import NeedsDenseError, kernel_eigen
 from kgl.laplacian import laplacian_from_adjacency
 from kgl.large import DEFAULT_DEGREE, ESTIMATOR_SOLVERS, LARGE_FROM, LargeFits, densify, pattern
@@ -116,16 +116,17 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
         """
         self.__dict__.pop("_stream", None)  # rows of earlier calls of partial_fit
         side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
-        check_option("solver", self.solver, ESTIMATOR_SOLVERS)
+        self._check_options()
+        table = self._read(Y, z)
         large = None
         if self._takes_sparse(Y):
             try:
-                large = self._prepare_large(Y, **side)
+                large = self._prepare_large(Y, **side, table=table)
             except NeedsDenseError:
                 if not self._may_fall_back(Y):
                     raise
         if large is None or self._is_dense_at_psi(large, Y):
-            self._fit_dense(self._prepare(Y, **side), Y, side)
+            self._fit_dense(self._prepare(Y, **side, table=table), Y, side)
         else:
             self._fit_sparse(large, Y, side)
         self._warn()
@@ -234,12 +235,13 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
         return n_edges(target, m)
 
     def _prepare(
-        self, Y: Any, *, K_x: Any = None, K_z: Any = None, x: Any = None, z: Any = None
-    ) -> Prepared:
-        """Check everything before any work starts."""
+        self, Y: Any, *, K_x: Any = None, K_z: Any = None, x: Any = None, z: Any = None,
+        table: InputTable | None = None,
+    ) -> Prepared:  # fmt: skip
+        """Check everything before any work starts; ``table`` is Y where it has been read."""
         self._check_options()
         signed = check_flag("signed", self.signed)
-        table = self._read(Y, z)
+        table = self._read(Y, z) if table is None else table
         self._check_rows(table, K_z)
         values, mask, names, given_names = table.values, table.mask, table.names, table.labels
         n, m = values.shape

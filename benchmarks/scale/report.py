@@ -9,6 +9,7 @@ import numpy as np
 from benchmarks.page import renew
 from benchmarks.scale import report_fits
 from benchmarks.scale.page import COLORS, PAGE, Numbers, save, table
+from benchmarks.scale.route import SHARES
 
 __all__ = ["exponents", "graph_tables", "write"]
 
@@ -67,7 +68,7 @@ def graph_tables(known: Numbers) -> str:
             f"**{regularizer}**: exponent of time {time:.2f}, of memory {memory:.2f} "
             f"(from {SMALLEST:,} nodes).\n\n{table(head, rows)}"
         )
-    return "\n\n".join([*parts, *_lost_table(known), *_checks(known)])
+    return "\n\n".join([*parts, *_lost_table(known), *_checks(known), *_routes(known)])
 
 
 def _lost_table(known: Numbers) -> list[str]:
@@ -104,6 +105,30 @@ def _checks(known: Numbers) -> list[str]:
                 f"{check['violated']} violated; worst {check['worst']:.0e}",
             ])  # fmt: skip
     return [table(["check", "result"], rows)] if rows else []
+
+
+def _routes(known: Numbers) -> list[str]:
+    rows, ratios = [], []
+    for name, numbers in known.items():
+        if not name.startswith("route:auto-"):
+            continue
+        cells = []
+        for share in SHARES:
+            ratio = numbers[f"auto_{share:g}"] / numbers[f"newton_{share:g}"]
+            ratios.append(ratio)
+            cells.append(f"{ratio:.2f} {numbers[f'way_{share:g}']}")
+        m, regularizer, given = (
+            name.removeprefix("route:auto-").replace("log-degree", "log_degree").split("-")
+        )
+        rows.append((int(m), [f"{int(m):,}", regularizer.replace("_", "-"), given, *cells]))
+    if not rows:
+        return []
+    head = ["nodes", "regularizer", "given", *(f"{100 * share:g} %" for share in SHARES)]
+    text = (
+        'CPU seconds of `solver="auto"` by those of `"newton"`, and the way that it took, over '
+        f"the share of pairs that are edges; {max(ratios):.2f} at most:"
+    )
+    return [text, table(head, [row for _, row in sorted(rows)])]
 
 
 def peer_tables(known: Numbers) -> str:

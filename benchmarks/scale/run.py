@@ -29,7 +29,7 @@ __all__ = ["main"]
 ROOT = Path(__file__).parent.parent.parent
 STORED = Path(__file__).parent.parent / "scale.json"
 #: Modules with tasks: each has a table TASKS from names to functions that return numbers.
-MODULES = ("graph", "peers", "fits", "rows")
+MODULES = ("graph", "route", "peers", "fits", "rows")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 #: Seconds, as the clock has them, after which a task is stopped and stored as such.
 LIMIT = 3600.0
@@ -108,7 +108,7 @@ def main() -> None:
         known = json.loads(options.output.read_text(encoding="utf-8"))["tasks"]
     if not options.report:
         _run(options, known)
-    if not options.list:
+    if not options.list and options.output == STORED:
         from benchmarks.scale.report import write  # draws figures, so only where needed
 
         write(known)

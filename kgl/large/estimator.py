@@ -182,12 +182,13 @@ class LargeFits:
             return values._prepare_large(Y, **side)
 
     def _prepare_large(
-        self, Y: Any, *, K_x: Any = None, K_z: Any = None, x: Any = None, z: Any = None
-    ) -> PreparedLarge:
-        """Check everything before any work starts."""
+        self, Y: Any, *, K_x: Any = None, K_z: Any = None, x: Any = None, z: Any = None,
+        table: InputTable | None = None,
+    ) -> PreparedLarge:  # fmt: skip
+        """Check everything before any work starts; ``table`` is Y where it has been read."""
         self._check_options()
         certify = certify_option(self.certify)
-        table = self._read(Y, z)
+        table = self._read(Y, z) if table is None else table
         self._check_rows(table, K_z)
         values, mask, names, labels = table.values, table.mask, table.names, table.labels
         n, m = values.shape
