@@ -117,10 +117,8 @@ def _routes(known: Numbers) -> list[str]:
             ratio = numbers[f"auto_{share:g}"] / numbers[f"newton_{share:g}"]
             ratios.append(ratio)
             cells.append(f"{ratio:.2f} {numbers[f'way_{share:g}']}")
-        m, regularizer, given = (
-            name.removeprefix("route:auto-").replace("log-degree", "log_degree").split("-")
-        )
-        rows.append((int(m), [f"{int(m):,}", regularizer.replace("_", "-"), given, *cells]))
+        _, size, *regularizer, given = name.split("-")
+        rows.append((int(size), [f"{int(size):,}", "-".join(regularizer), given, *cells]))
     if not rows:
         return []
     head = ["nodes", "regularizer", "given", *(f"{100 * share:g} %" for share in SHARES)]
