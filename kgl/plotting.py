@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import issparse, triu
+from scipy.sparse import issparse
 
 from kgl._optional import import_optional
 from kgl._types import Array
 from kgl._validation import align
+from kgl.plotting_large import plot_clusters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,8 +20,8 @@ __all__ = ["plot_graph"]
 
 #: Up to so many nodes all are named; in larger graphs the ones with the largest degree.
 ALL_LABELS, FEW_LABELS = 40, 25
-#: Nodes up to which a sparse graph is drawn as a whole, and the edges of a larger one.
-FEW_NODES, MOST_EDGES = 300, 400
+#: Nodes up to which a sparse graph is drawn like any other.
+FEW_NODES = 300
 #: Colours of edges between nodes that move together, and opposite to each other.
 TOGETHER, OPPOSITE = (0.25, 0.25, 0.25), (0.84, 0.37, 0.0)
 
@@ -46,8 +47,8 @@ def plot_graph(
     Parameters
     ----------
     W : array or sparse array (m, m)
-        Weights. Of a sparse graph of more than 300 nodes the 400 heaviest edges are drawn, with
-        their nodes; a note says so.
+        Weights. A sparse graph of more than 300 nodes is drawn cluster by cluster (Louvain's
+        method), all nodes small, the 30,000 heaviest edges as thin lines.
     names : sequence, optional
         Node names.
     signs : array (m, m), optional
@@ -65,7 +66,7 @@ def plot_graph(
         Where to draw.
     labels : bool, optional
         Whether to write all names. By default all of up to 40 nodes, and those of the 25 nodes
-        with the largest degree in a larger graph.
+        with the largest degree in a larger graph; of a graph in clusters, that of each hub.
     title : str, optional
         Title of the picture.
     seed : int
@@ -138,34 +139,17 @@ def plot_graph(
 
 
 def _plot_sparse(W: Any, *, names: Sequence[Any] | None, signs: Any, **options: Any) -> Axes:
-    """Draw the part of a large graph that can be read: its heaviest edges and their nodes.
-
-    A graph of up to :data:`FEW_NODES` nodes is drawn as a whole.
-    """
+    """Draw a sparse graph: as any other up to :data:`FEW_NODES`, then cluster by cluster."""
     m = W.shape[0]
     names = list(range(m)) if names is None else list(names)
-    upper = triu(W, 1, format="coo")
-    rows, cols = upper.coords
-    heaviest = np.argsort(-upper.data, kind="stable")
-    if m > FEW_NODES:
-        heaviest = heaviest[:MOST_EDGES]
-    rows, cols, weights = rows[heaviest], cols[heaviest], upper.data[heaviest]
-    shown = np.arange(m) if m <= FEW_NODES else np.unique(np.concatenate([rows, cols]))
-    rows, cols = np.searchsorted(shown, rows), np.searchsorted(shown, cols)
-    part, own = np.zeros((len(shown), len(shown))), None
-    part[rows, cols] = part[cols, rows] = weights
-    if signs is not None:
-        own = np.ones_like(part)
-        found = signs[shown[rows], shown[cols]] if len(rows) else np.ones(0)
-        own[rows, cols] = own[cols, rows] = np.asarray(found).ravel()
-    if m > FEW_NODES:
-        note = f"the {len(rows)} heaviest of {upper.nnz} edges, {len(shown)} of {m} nodes"
-        options["title"] = note if options["title"] is None else f"{options['title']}: {note}"
+    if m <= FEW_NODES:
+        own = None
+        if signs is not None:
+            own = signs.toarray() if issparse(signs) else np.asarray(signs)
+        return plot_graph(W.toarray(), names=names, signs=own, **options)
     if options["positions"] is not None:
-        options["positions"] = _placed(options["positions"], names)[shown]
-    if options["values"] is not None:
-        options["values"] = np.asarray(options["values"])[shown]
-    return plot_graph(part, names=[names[k] for k in shown], signs=own, **options)
+        options["positions"] = _placed(options["positions"], names)
+    return plot_clusters(W, names=names, signs=signs, **options)
 
 
 def _checked(probabilities: Any, m: int) -> Array:

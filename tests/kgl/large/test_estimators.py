@@ -15,6 +15,7 @@ from kgl._types import Array
 from kgl.base import GraphLearner
 from kgl.kernels import RBF, LaplacianKernel, LowRank, NotLowRankError
 from kgl.large.route import edge_share, takes_sparse
+from kgl.plotting_large import clusters_of, place_by_clusters
 from tests.kgl.large.cases import table
 
 Y, X, B = table()
@@ -128,15 +129,49 @@ def test_exports_and_metrics_take_sparse_graphs() -> None:
         kgl.metrics.aps(truth, S, threshold=None)
 
 
-def test_a_picture_of_a_large_graph_shows_its_heaviest_edges() -> None:
+def grouped(m: int = 400, groups: int = 8) -> sparse.csr_array:
+    """Cliques of equal size, a weak link between neighbouring ones, and one node alone."""
+    each = (m - 1) // groups
+    blocks = [np.ones((each, each)) - np.eye(each)] * groups
+    W = sparse.lil_array((m, m))
+    W[: each * groups, : each * groups] = sparse.block_diag(blocks).toarray()
+    for k in range(groups - 1):
+        W[k * each, (k + 1) * each] = W[(k + 1) * each, k * each] = 0.1
+    return sparse.csr_array(W)
+
+
+def test_a_picture_of_a_large_graph_has_all_its_nodes_in_clusters() -> None:
     pytest.importorskip("matplotlib").use("agg")
-    m = 400
-    i = np.arange(m)
-    ring = sparse.csr_array((1.0 + i / m, (i, (i + 1) % m)), shape=(m, m))
-    fans = sparse.random_array((m, m), density=0.01, rng=np.random.default_rng(0))
-    W = sparse.csr_array(ring + ring.T + 1e-3 * (fans + fans.T))
-    ax = kgl.plotting.plot_graph(W, names=list(i), positions=np.stack([i, i % 7], axis=1))
-    assert ax.get_title().startswith("the 400 heaviest of")
+    W = grouped(393)
+    names = [f"node {k}" for k in range(393)]
+    ax = kgl.plotting.plot_graph(W, names=names, title="cliques")
+    lines, dots = ax.collections
+    assert len(dots.get_offsets()) == 393
+    assert len(lines.get_segments()) == W.nnz // 2
+    assert ax.get_title() == (
+        f"cliques\n393 nodes in 8 clusters, {W.nnz // 2:,} edges; 1 nodes without an edge"
+    )
+    assert len(ax.texts) == 8  # a hub for each clique, none for the node alone
+    assert all(text.get_text() in names for text in ax.texts)
+    positions = np.column_stack([np.arange(393.0), np.arange(393.0) % 7])
+    ax = kgl.plotting.plot_graph(W, positions=positions, values=np.arange(393.0), labels=False)
+    assert np.array_equal(ax.collections[1].get_offsets(), positions)
+    assert not ax.texts
+
+
+def test_clusters_are_placed_apart() -> None:
+    W = grouped(393)
+    member = clusters_of(W)
+    placed = place_by_clusters(W, member)
+    np.testing.assert_array_equal(placed, place_by_clusters(W, member))
+    centres = np.array([placed[member == k].mean(axis=0) for k in range(8)])
+    reach = max(
+        float(np.linalg.norm(placed[member == k] - centres[k], axis=1).max()) for k in range(8)
+    )
+    gaps = np.linalg.norm(centres[:, None] - centres, axis=2)[np.triu_indices(8, 1)]
+    assert gaps.min() > reach
+    alone = placed[392]
+    assert np.linalg.norm(alone) > np.linalg.norm(placed[:392], axis=1).max()
 
 
 def test_known_edges_as_sparse_patterns() -> None:
