@@ -159,12 +159,10 @@ def _tasks() -> dict[str, Callable[[], dict[str, float]]]:
         tasks[f"lost-{regularizer}"] = partial(lost, regularizer)
         for m in SIZES:
             tasks[f"step-{m}-{regularizer}"] = partial(step, m, regularizer)
+        for m in (1000, 2000, 6000, 12_000):
+            tasks[f"dense-{m}-{regularizer}"] = partial(dense, m, regularizer)
         tasks[f"density-20000-{regularizer}"] = partial(density, 20_000, regularizer)
         tasks[f"check-20000-{regularizer}"] = partial(check, 20_000, regularizer)
-    for m in (1000, 2000, 6000, 12_000):
-        tasks[f"dense-{m}-frobenius"] = partial(dense, m, "frobenius")
-    for m in (1000, 2000, 6000):
-        tasks[f"dense-{m}-log-degree"] = partial(dense, m, "log-degree")
     return tasks
 
 
