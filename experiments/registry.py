@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.lookup import conf_dir
+from experiments.times import SECONDS
 
 __all__ = [
     "ALL_POINTS",
@@ -95,7 +96,7 @@ METRICS: dict[str, Metric] = {
     "row_spread": Metric("spread about row means", "spread about row means", needs="shape"),
     "spread": Metric("spread about the mean", "spread about the mean", needs="shape"),
     "rise": Metric("rise of the objective", "rise of the objective", needs="rise"),
-    "seconds": Metric("seconds per iteration", "seconds per iteration", needs="seconds"),
+    SECONDS: Metric("seconds per iteration", "seconds per iteration", needs=SECONDS),
 }
 #: What a grid point can be selected by, in words.
 SELECTIONS = {

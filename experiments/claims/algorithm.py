@@ -12,6 +12,7 @@ from experiments.claims.criteria import inside
 from experiments.claims.grid_scores import RUNS, Tables, by_run, grid_rows
 from experiments.claims.ledger import Claim, Criterion
 from experiments.stats import MissingEvidence
+from experiments.times import SECONDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +113,7 @@ def operations(m: float, n: float) -> float:
 
 
 def _a3(tables: Tables) -> list[Criterion]:
-    table = by_run(tables.get("cost"), "seconds", ["m", "n"])
+    table = by_run(tables.get("cost"), SECONDS, ["m", "n"])
     sizes = [(float(size[0]), float(size[1])) for size in table.columns]
     seconds = dict(zip(sizes, np.log(table.to_numpy()).T, strict=True))
     criteria = []

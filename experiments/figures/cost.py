@@ -8,13 +8,14 @@ from matplotlib.axes import Axes
 
 from experiments import registry
 from experiments.figures import Drawn, Inputs, panels, style
+from experiments.times import SECONDS
 from kgl._types import Array
 
 
 def draw(inputs: Inputs) -> Drawn:
     """Seconds against n, a line per m, and against m, a line per n."""
     rows = inputs.grid_rows()
-    rows, keys = rows[rows["metric"] == "seconds"], ["graph", "data", "model", "m", "n"]
+    rows, keys = rows[rows["metric"] == SECONDS], ["graph", "data", "model", "m", "n"]
     numbers = panels.means(rows, keys)
     # other jobs make some runs slow, and none fast
     numbers["median"] = rows.groupby(keys, sort=False)["value"].median().to_numpy()
@@ -30,7 +31,7 @@ def draw(inputs: Inputs) -> Drawn:
         ax.set_xlabel(registry.axis_label(along))
         _cubic(ax, numbers, along)
         ax.legend(ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.22), frameon=False)
-    axes[0, 0].set_ylabel(registry.axis_label("seconds"))
+    axes[0, 0].set_ylabel(registry.axis_label(SECONDS))
     return fig, numbers
 
 

@@ -22,6 +22,7 @@ from experiments.pays.design import NEW_NODES
 from experiments.pays.gaps import hide
 from experiments.pays.methods import METHODS
 from experiments.pays.nodes import PREDICTORS, left_out
+from experiments.times import SECONDS
 from kgl._types import Array, Mask
 
 __all__ = ["attempt", "check", "measure"]
@@ -59,7 +60,7 @@ def attempt(method: Callable[[], Array], values: Array, hidden: Mask) -> dict[st
         rmse = float(np.sqrt(np.mean(scaled[hidden] ** 2)))
     except Exception as failure:  # of any kind: it is a result
         error = f"{type(failure).__name__}: {failure}"
-    return {"rmse": rmse, "seconds": time.process_time() - begin, "error": error}
+    return {"rmse": rmse, SECONDS: time.process_time() - begin, "error": error}
 
 
 def measure(

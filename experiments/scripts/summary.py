@@ -13,6 +13,7 @@ import pandas as pd
 import psutil
 
 from experiments.io import content_hash, digest, load_table, logged, save_csv, save_json, state_of
+from experiments.times import without_times
 
 COSTS = ["job", "jobs", "minutes_in_all", "seconds_longest", "memory_mb_largest"]
 
@@ -62,7 +63,8 @@ def origin(run: Mapping[str, Any], tables: Sequence[str]) -> dict[str, Any]:
     for path in tables:
         table, made = load_table(path)
         name = Path(path).stem
-        hashes[name] = {"sha256": content_hash(table), "settings": made["digest"]}
+        # the same run has the same record
+        hashes[name] = {"sha256": content_hash(without_times(table)), "settings": made["digest"]}
         # the table's own state, and those of the fits it was made from
         for state in (state_of(made), *made["settings"].get("made_by", [])):
             states.setdefault(json.dumps(state, sort_keys=True), set()).add(name)

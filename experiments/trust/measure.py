@@ -25,6 +25,7 @@ import pandas as pd
 
 from experiments.datasets.custom_kernels import node_kernel
 from experiments.lookup import ConfigError, suggest
+from experiments.times import SECONDS
 from experiments.trust.design import parts
 from experiments.trust.evidence import NotRun
 from experiments.trust.names import DATA, INPUTS, PURE_NOISE, REAL, SIDES
@@ -94,7 +95,7 @@ def attempt(work: Callable[[], Mapping[str, Any]]) -> Row:
         found["note"] = str(reason)
     except Exception as failure:  # of any kind: it is a result
         found["error"] = f"{type(failure).__name__}: {failure}"
-    return {**found, "seconds": time.process_time() - begin}
+    return {**found, SECONDS: time.process_time() - begin}
 
 
 def measure(
@@ -136,7 +137,7 @@ def _replicate(part: Mapping[str, Any], design: Mapping[str, Any], r: int) -> li
         rows += _fixed(replicate)
     if "bayesian" in names and not rows[names.index("bayesian")]["error"]:
         rows += _probabilities(replicate)
-        rows[-1]["seconds"] = rows[names.index("bayesian")]["seconds"]
+        rows[-1][SECONDS] = rows[names.index("bayesian")][SECONDS]
     if not made.mask.all():
         rows += _intervals(replicate, made.Y_full, ~made.mask)
     return rows

@@ -17,6 +17,7 @@ from experiments.datasets import real
 from experiments.datasets.centring import means
 from experiments.pays.gaps import hide
 from experiments.registry import STANDIN
+from experiments.times import SECONDS
 from experiments.trust.evidence import NotRun
 from experiments.trust.reliability import coverage, fit_row
 from experiments.trust.rules import DENSITY
@@ -135,7 +136,7 @@ def _one(
         found = attempt(partial(_interval, model, data))
         rows.append({"table": "coverage", "model": name, **found})
     if not rows[0]["error"]:
-        rows.append({**fit_row(models["bayesian"]), "seconds": rows[0]["seconds"]})
+        rows.append({**fit_row(models["bayesian"]), SECONDS: rows[0][SECONDS]})
     return rows
 
 

@@ -21,6 +21,8 @@ MARK = "# written by tests/cluster of kgl, and removed by it"
 MUNGE = Path("/run/munge")
 PROGRAMS = ("munged", "munge", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "sinfo")
 PACKAGES = ("slurm-wlm", "munge")
+#: Another installation may be under way: apt-get waits for it, at most this many seconds.
+PATIENT = ("--option", "DPkg::Lock::Timeout=600")
 #: Seconds to wait for a daemon: the machine may be busy.
 LIMIT = 120
 
@@ -49,7 +51,7 @@ def install() -> None:
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for step in (["update"], ["install", "--yes", "--no-install-recommends", *PACKAGES]):
         done = subprocess.run(
-            ["apt-get", "--quiet", "--quiet", *step],
+            ["apt-get", "--quiet", "--quiet", *PATIENT, *step],
             env=quiet, capture_output=True, text=True, check=False,
         )  # fmt: skip
         if done.returncode:

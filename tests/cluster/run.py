@@ -13,10 +13,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import io
-import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -24,20 +21,14 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
-import pandas as pd
 import yaml
-from pyarrow import parquet
 
+from tests.cluster import files
 from tests.cluster.node import Node, Unavailable, one_node, prints, wait_until
 from tests.experiments.workflow.conftest import ROOT, Checkout
 
 PROFILE = "profiles/slurm"
-#: What holds times: logs, benchmarks, and the records made from them.
-TIMES = ("logs", "benchmarks", "jobs", "run")
-#: Tables of the report page about the machine and the jobs.
-TIMED_TABLES = rb'aria-label="(The run|Time and memory of the jobs)">.*?</table>'
 #: What is counted to see that a run gets on: the files that take the most work.
 WORK = ("fits", "inference", "pays", "trust")
 #: Seconds after which a run counts as hung.
@@ -86,18 +77,6 @@ class Run:
         return sum(path.relative_to(self.checkout.root).parts[2] in WORK for path in found
                    if path.is_file())  # fmt: skip
 
-    def results(self) -> dict[str, bytes]:
-        """Return the bytes of every result, without records of times."""
-        found = {}
-        for name, content in self.checkout.files("results").items():
-            parts = Path(name).parts
-            # results/<run>/<kind>/...; kept fits and the lock are beside the runs
-            if parts[1].startswith(".") or parts[2] in TIMES:
-                continue
-            if not (parts[2] == "gallery" and parts[-1].startswith(TIMES)):
-                found[name] = content
-        return found
-
 
 def say(text: str) -> None:
     """Print a line at once."""
@@ -109,9 +88,9 @@ def minutes(since: float) -> str:
     return f"{(time.monotonic() - since) / 60:.1f} min"
 
 
-def running() -> int:
-    """Return how many jobs run on the node."""
-    return len(prints("squeue", "--noheader", "--states", "RUNNING").split("\n")) - 1
+def jobs(state: str) -> set[str]:
+    """Return the jobs in the queue that are in a state of Slurm."""
+    return set(prints("squeue", "--noheader", "--format", "%i", "--states", state).split())
 
 
 def lose_node(node: Node, run: Run, at: int, limit: float = LIMIT) -> bool:
@@ -119,18 +98,22 @@ def lose_node(node: Node, run: Run, at: int, limit: float = LIMIT) -> bool:
 
     def there() -> bool:
         assert run.process is not None
-        return run.process.poll() is not None or (run.done() >= at and running() > 0)
+        return run.process.poll() is not None or (run.done() >= at and bool(jobs("RUNNING")))
 
     wait_until(there, f"{at} files of results", limit)
     assert run.process is not None
     if run.process.poll() is not None:
         return False
+    under_way = jobs("RUNNING")
     killed = node.lose()
     before = run.done()
     say(f"slurmd was killed with {killed} processes of jobs, at {before} files of results")
     wait_until(node.is_down, "the controller does not see that its node is gone")
     if run.done() != before:
         raise SystemExit("error: results were written although the node was killed")
+    if not (again := under_way & jobs("PENDING")):
+        raise SystemExit("error: no job of the lost node is back in the queue")
+    say(f"of its {len(under_way)} jobs {len(again)} are back in the queue")
     return True
 
 
@@ -157,44 +140,6 @@ def through_slurm(node: Node, run: Run, total: int) -> int:
         run.end()
     say(f"the run through Slurm took {minutes(begin)}, {lost} losses of the node included")
     return lost
-
-
-def compare(local: Run, cluster: Run) -> tuple[list[str], list[str], int]:
-    """Return the files that differ, those that differ in measured times alone, and how many are."""
-    first, second = local.results(), cluster.results()
-    unlike = [name for name in sorted(first.keys() | second.keys())
-              if first.get(name) != second.get(name)]  # fmt: skip
-    timed = [
-        name
-        for name in unlike
-        if name in first
-        and name in second
-        and without_times(name, first[name]) == without_times(name, second[name])
-    ]
-    return sorted(set(unlike) - set(timed)), timed, len(first)
-
-
-def without_times(name: str, content: bytes) -> Any:
-    """Return what a table or a record has besides times that were measured, and hashes of these."""
-    if name.endswith(".parquet"):
-        table = parquet.read_table(io.BytesIO(content))
-        return _rows(table.to_pandas()), (table.schema.metadata or {}).get(b"kgl.provenance")
-    if name.endswith(".csv"):
-        return _rows(pd.read_csv(io.BytesIO(content), dtype=str))
-    if name.endswith(".json"):
-        record = json.loads(content)
-        for table in record.get("tables", {}).values():
-            table.pop("sha256", None)  # tables are compared themselves
-        return record
-    if name.endswith(".html"):
-        return re.sub(TIMED_TABLES, b"", content, flags=re.DOTALL)
-    return content
-
-
-def _rows(table: pd.DataFrame) -> str:
-    if "metric" in table:
-        table = table[table["metric"] != "seconds"]
-    return table.drop(columns="seconds", errors="ignore").to_csv()
 
 
 def stop_on_signals() -> None:
@@ -242,19 +187,20 @@ def both_runs(root: Path, study: str, partition: str) -> str:
             local.end()
         say(f"the local run took {minutes(begin)}")
         lost = through_slurm(node, cluster, local.done())
-    different, timed, count = compare(local, cluster)
-    for name in different:
+    found = files.compare(local.checkout.files("results"), cluster.checkout.files("results"))
+    for name in found.different:
         say(f"differs: {name}")
-    for name in timed:
+    for name in found.timed:
         say(f"differs in measured times alone: {name}")
-    if different or lost < 2:
+    count = sum(map(len, found))
+    if found.different or lost < 2:
         raise SystemExit(
-            f"FAILED: {len(different)} of {count} files differ; the node was lost {lost} times"
+            f"FAILED: {len(found.different)} of {count} files differ; losses of the node: {lost}"
         )
     return (
-        f"PASSED: {count - len(timed)} of {count} files of {study} have the bytes of the local run "
-        f"and {len(timed)} others differ in measured times alone, after {lost} losses of the node; "
-        f"{minutes(begin)} in all; everything that was started is stopped"
+        f"PASSED: {len(found.same)} of {count} files of {study} have the bytes of the local run "
+        f"and {len(found.timed)} others differ in measured times alone, after {lost} losses of the "
+        f"node; {minutes(begin)} in all; everything that was started is stopped"
     )
 
 

@@ -278,13 +278,14 @@ def test_the_record_names_every_table_and_the_code_behind_it(tmp_path, monkeypat
     for k, (name, path) in enumerate(paths.items()):
         state = {"commit": str(1 + k // 2) * 40, "dirty": k == 2}
         monkeypatch.setattr(io, "_git", lambda state=state: state)
-        save_table(path, pd.DataFrame({"value": [float(k)]}), settings[name])
+        save_table(path, pd.DataFrame({"value": [float(k)], "seconds": [k]}), settings[name])
     found = summarise(tmp_path, tuple(paths.values()), facts=(paths["fig1"], paths["fig3"]))
-    assert found["facts"].splitlines() == ["value", "0", "2"]  # of all data sets, one table
+    # of all data sets, one table
+    assert found["facts"].splitlines() == ["value,seconds", "0,0", "2,2"]
     record = found["provenance"]
     assert (record["run"], record["digest"]) == (RUN, digest(RUN))
     for k, name in enumerate(paths):
-        # of the numbers alone: the file also holds the commit, which changes with every one
+        # of the numbers alone: times and the commit, which the file also holds, change
         text = f"value\n{float(k)}\n".encode()
         assert record["tables"][name] == {
             "sha256": hashlib.sha256(text).hexdigest(),
