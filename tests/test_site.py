@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs._site import links, pages, publish
+from docs._site import figures, links, pages, publish
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -68,6 +68,20 @@ def test_pages_get_their_place_in_the_navigation():
     assert "/docs/faq" in pages.extended("docs/start", "# Start\n")
     assert "reference/kgl.kernels" in pages.extended("docs/api", "# API\n")
     assert pages.extended("docs/faq", "# FAQ\n") == "# FAQ\n"
+
+
+def test_every_figure_of_the_paper_is_on_one_page():
+    replication = (ROOT / "REPLICATION.md").read_text(encoding="utf-8")
+    found = figures.listed(replication)
+    titles = [title.partition(":")[0] for title, _ in found["Of the paper"]]
+    assert titles == [f"Figure {k}" for k in range(1, 14)]
+    page = figures.page(replication)
+    pictures = re.findall(r"{figure} \.\./\.\./(\S+)", page)
+    listed = replication.partition("\n## Figures\n")[2].partition("\n## ")[0]
+    assert sorted(pictures) == sorted(re.findall(r"\((figures/\S+\.png)\)", listed))
+    studies = re.findall(r"^snakemake .* study=(\w+)", page, re.MULTILINE)
+    assert all((ROOT / f"conf/study/{study}.yaml").exists() for study in studies)
+    assert len(studies) == sum(map(len, found.values()))
 
 
 def test_there_are_at_least_ten_examples():

@@ -13,13 +13,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from docs._site import figures
+
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent
 ROOT = DOCS.parent
 
 #: Title in the navigation bar -> the page of the section, and the pages below it; all from docs/.
 NAVIGATION = {
-    "Start": ("start", ["which-model", "command", "faq"]),
+    "Start": ("start", ["which-model", "preparation", "command", "faq"]),
     "Guide": (
         "guide",
         [
@@ -44,7 +46,15 @@ NAVIGATION = {
     "API": ("api", []),
     "Replication": (
         "../REPLICATION",
-        ["findings", "inference", "replication", "cluster", "extending", "../data/README"],
+        [
+            "reference/figures",
+            "findings",
+            "inference",
+            "replication",
+            "cluster",
+            "extending",
+            "../data/README",
+        ],
     ),
     "Contributing": ("../CONTRIBUTING", ["../CHANGELOG", "../CODE_OF_CONDUCT", "../SECURITY"]),
 }
@@ -127,10 +137,16 @@ def module_page(module: str) -> str:
 
 
 def write_reference(directory: Path) -> None:
-    """Write a page for each module, only where it changed, so that builds stay incremental."""
+    """Write a page for each module and one of figures.
+
+    Only where it changed, so that builds stay incremental.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    for module in MODULES:
-        page, text = directory / f"{module}.rst", module_page(module)
+    replication = (ROOT / "REPLICATION.md").read_text(encoding="utf-8")
+    texts = {f"{module}.rst": module_page(module) for module in MODULES}
+    texts["figures.md"] = figures.page(replication)
+    for name, text in texts.items():
+        page = directory / name
         if not page.exists() or page.read_text(encoding="utf-8") != text:
             page.write_text(text, encoding="utf-8")
 
@@ -148,6 +164,11 @@ def extended(page: str, text: str) -> str:
         body = text.partition("\n")[2]
         entries = [f"{title} </{_name(first)}>" for title, (first, _) in NAVIGATION.items()]
         return home.replace("<!-- pages -->", body) + "\n" + toctree(entries, hidden="")
+    if page == "REPLICATION":
+        heading = "\n## Figures\n"
+        text = text.replace(
+            heading, f"{heading}\n[All figures on one page](/docs/reference/figures.md).\n"
+        )
     if page == "docs/api":
         return text + "\n" + toctree([f"reference/{m}" for m in MODULES], maxdepth=2)
     for first, below in NAVIGATION.values():
