@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from kgl._types import Array
 from kgl.kernels import NeedsDenseError
 from kgl.problem import ModelSpec
-from kgl.solvers.alternating import FINAL_TOL, SETTLED
+from kgl.solvers.alternating import FINAL_TOL, LOOSEST, SETTLED
 from kgl.solvers.lowrank.data import CompleteGraph, Laplacian, LargeData, SparseLaplacian
 from kgl.solvers.lowrank.steps import LargeSignals, LargeStep, make_large_step
 from kgl.solvers.sparse import PairRules, SparseGraph, sparse_density_step, sparse_graph_step
@@ -267,7 +267,7 @@ def graph_term(graph: SparseGraph, options: LargeOptions) -> float:
 
 
 def _unchanged(old: Laplacian, new: SparseLaplacian, graph: SparseGraph, tol: float) -> bool:
-    size = float(np.sum(new.matrix.data**2))
+    size, tol = float(np.sum(new.matrix.data**2)), min(tol, LOOSEST)
     if isinstance(old, CompleteGraph):
         before = old.size * old.size / (old.size - 1.0)
         if abs(np.sqrt(size) - np.sqrt(before)) > tol * np.sqrt(size):
