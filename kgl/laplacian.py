@@ -29,7 +29,9 @@ __all__ = [
 PRODUCTS_FROM = 1_000
 #: A distance loses digits below this share of the squares of its columns, all of them if there are
 #: too many.
-NEAR, MANY = 1e-5, 0.05
+NEAR, MANY = 1e-2, 0.05
+#: The same where entries are missing, and products are the only way that is fast.
+NEAR_WITH_GAPS = 0.05
 
 
 def n_nodes_from_edges(n_edges: int) -> int:
@@ -191,7 +193,7 @@ def pairwise_sq_distances(Y: Array, mask: Mask | None = None, *, opposite: bool 
     size = squares + squares.T
     Z = np.maximum(size - 2.0 * sign * (filled.T @ filled), 0.0)
     # the others have lost digits to cancellation
-    rows, columns = np.nonzero(np.triu(NEAR * size > Z, 1))
+    rows, columns = np.nonzero(np.triu(NEAR_WITH_GAPS * size > Z, 1))
     for begin in range(0, len(rows), 4096):
         i, j = rows[begin : begin + 4096], columns[begin : begin + 4096]
         difference = (filled[:, i] - sign * filled[:, j]) * seen[:, i] * seen[:, j]
