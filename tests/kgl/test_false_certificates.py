@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import kgl
 from kgl._types import Array
-from kgl.laplacian import pairwise_sq_distances
+from kgl.laplacian import pairwise_sq_distances, signed_sq_distances
 from kgl.models import GraphLearner
 from kgl.problem import kkt_residuals
 from kgl.solvers import cvxpy_step
@@ -24,6 +24,7 @@ from kgl.solvers.cg import conjugate_gradients
 from kgl.solvers.cvxpy_step import cvxpy_graph_step
 from kgl.solvers.graph_step import GraphStep, graph_step, warn_if_inexact
 from kgl.solvers.interior_point import log_degree_interior_point
+from kgl.solvers.sparse.linear import ActiveSystem
 
 # --- log-degree: the certificate is that of the problem that was asked --------------------------
 
@@ -249,6 +250,41 @@ def test_nearly_equal_columns_with_gaps_keep_their_distance() -> None:
         assert Z[i, j] == Z[j, i] == pytest.approx(exact, rel=1e-12)
     assert opposite[0, 2] == pytest.approx(Z[0, 2], rel=1e-12)
     assert opposite[1, 3] == pytest.approx(Z[1, 3], rel=1e-12)
+
+
+def test_products_of_weights_and_slacks_that_vanish_end_the_interior_point_method() -> None:
+    near, far = 3.426225293636314e-08, 4.211555444970215e13
+    Z = np.array([[0.0, near, far], [near, 0.0, 4.211555444970354e13], [far, far, 0.0]])
+    Z[2, 1] = Z[1, 2]
+    found = graph_step(Z[None], 0.0609, regularizer="log-degree", barrier=9.42)
+    assert found.residual[0] <= 1e-8
+    assert found.residual[0] == kgl.kkt_residual(
+        found.weights[0], Z, 0.0609, regularizer="log-degree", barrier=9.42
+    )
+
+
+@pytest.mark.parametrize("n", [6, 40])
+def test_a_sparse_fit_keeps_the_digits_of_twins(n: int) -> None:
+    # with more rows than columns the fit changes the basis, which costs digits where scales differ
+    rng = np.random.default_rng(7)
+    Y = rng.normal(size=(n, 8)) * np.array([1e6, 1e6, 1, 1, 1, 1, 1, 1])
+    Y[:, 1] = Y[:, 0] * (1 + 1e-7 * rng.normal(size=n))
+    Y[:, 3] = -Y[:, 2] * (1 + 1e-5 * rng.normal(size=n))
+    for signed in (False, True):
+        raw = {**RAW, "signed": signed, "regularizer": "log-degree"}
+        model = kgl.GL(**raw, psi=0.1, solver="sparse").fit(Y)
+        Z = signed_sq_distances(Y)[0] if signed else pairwise_sq_distances(Y)
+        own = residual_by_hand(model.weights_.toarray(), Z, 0.1)
+        assert max(model.kkt_residual_, 1e-13) == pytest.approx(max(own, 1e-13), rel=0.5)
+        assert own <= 1e-9
+
+
+def test_a_singular_system_is_solved_nearby() -> None:
+    # without a diagonal of its own the matrix of a path is singular
+    rows, cols = np.array([0, 1, 2]), np.array([1, 2, 3])
+    system = ActiveSystem(rows, cols, np.zeros(4), stiff=True)
+    rhs = np.array([[0.5], [1.0], [1.0], [0.5]])  # in the range of the matrix
+    np.testing.assert_allclose(system._times(system.solve(rhs, 1e-12)), rhs, atol=1e-6)
 
 
 # --- whoever learns a graph warns of a bad certificate ------------------------------------------
