@@ -22,7 +22,7 @@ sys.path.insert(0, workflow.basedir)
 
 from experiments import publish
 from experiments.dependencies import data_sources, fingerprint, fit_sources, sources
-from experiments.io import only_run
+from experiments.io import only_run, sweep
 from experiments.lookup import importable_by_jobs
 from experiments.measured import KINDS
 from experiments.plan import plan_of_config
@@ -60,6 +60,7 @@ onstart:
         f"[kgl] run {PLAN.run}: {len(PLAN.cells)} cells of {', '.join(PLAN.studies)} -> {OUT}"
     )
     only_run("results/.running")
+    sweep("results", "figures")
     calm(logger)
     Path(OUT, "logs").mkdir(parents=True, exist_ok=True)
     Path(OUT, "logs/started").write_text(f"{STARTED:.0f}\n")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -31,10 +32,13 @@ if TYPE_CHECKING:
 __all__ = [
     "array_digest", "atomic", "cached", "content_hash", "digest", "distinct", "load_arrays",
     "load_fits", "load_table", "logged", "only_run", "provenance", "save_arrays", "save_csv",
-    "save_json", "save_table", "state_of",
+    "save_json", "save_table", "state_of", "sweep",
 ]  # fmt: skip
 
 _LOCKS: list[Any] = []
+#: Names of files that are being written: machine and process.
+_PART = re.compile(r"\.(\w+)-(\d+)\.part(?:\.\w+)?$")
+_DAY = 86_400.0
 #: Sources: a change elsewhere does not make a result "dirty".
 SOURCES = ("kgl", "conf", "experiments", "Snakefile")
 
@@ -56,13 +60,43 @@ def atomic(path: str | Path) -> Iterator[Path]:
     """Give a temporary path beside ``path``; move it there only if the block succeeds."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # the process id separates two writers; the suffix stays, since writers go by it
-    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    # machine and process separate two writers; the suffix stays, since writers go by it
+    part = path.with_name(f".{path.stem}.{_host()}-{os.getpid()}.part{path.suffix}")
     try:
         yield part
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
+
+
+@cache
+def _host() -> str:
+    return re.sub(r"[^A-Za-z0-9]", "", platform.node()) or "host"
+
+
+def sweep(*directories: str | Path) -> list[Path]:
+    """Remove what writers that were killed have left, and return it.
+
+    Those of this machine are known to be dead by their process; those of another, as on a cluster,
+    count as dead where nothing was written for a day.
+    """
+    import psutil
+
+    left = []
+    for directory in directories:
+        for path in Path(directory).rglob(".*.part*"):
+            found = _PART.search(path.name)
+            if found is None:
+                continue
+            with suppress(FileNotFoundError):  # its writer has just ended
+                host, process = found.groups()
+                dead = time.time() - path.stat().st_mtime > _DAY
+                if host == _host():
+                    dead = not psutil.pid_exists(int(process))
+                if dead:
+                    path.unlink()
+                    left.append(path)
+    return left
 
 
 @cache

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from kgl._threads import changed_filters
 from kgl._types import Array
 from kgl._validation import as_floats
 from kgl.base import GraphLearner
@@ -49,7 +50,7 @@ class Fit:
             model.fit(Y, **{key: value for key, value in side.items() if used[key[-1]]})
         else:
             try:
-                with warnings.catch_warnings():
+                with changed_filters():
                     # alphas at which the graphical lasso fails have a score of -inf, and no spread
                     warnings.simplefilter("ignore", RuntimeWarning)
                     model.fit(_standardised(Y)[0][:, columns])

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from kgl._types import Array
-from kgl._validation import refuse_masked
+from kgl._validation import as_numbers, refuse_masked
 
-__all__ = ["check_every_node", "edge_cost_matrix", "named_ends"]
+__all__ = ["check_every_node", "edge_cost_matrix", "is_matrix", "named_ends"]
 
 
 def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
@@ -21,7 +21,7 @@ def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
         pairs = list(pairs.edges)
     if hasattr(pairs, "to_numpy"):  # a DataFrame, of pairs or a matrix
         pairs = pairs.to_numpy()
-    is_array = isinstance(pairs, np.ndarray)
+    is_array = is_matrix(pairs)
     try:
         array = np.asarray(pairs)
     except ValueError:  # entries of several lengths: no matrix, and the loop below names them
@@ -37,10 +37,24 @@ def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
     return _named_pairs(pairs, names, what)
 
 
+def is_matrix(pairs: Any) -> bool:
+    """Return whether an array holds numbers or truth values, not names of nodes."""
+    if not isinstance(pairs, np.ndarray):
+        return False
+    if pairs.dtype == object:
+        return all(isinstance(value, bool | np.bool_) for value in pairs.flat)
+    return pairs.dtype.kind in "biuf"
+
+
 def named_ends(pairs: Iterable[Any], names: list[Any], what: str) -> np.ndarray:
     """Return the columns (k, 2) that pairs of node names stand for."""
     position = {name: k for k, name in enumerate(names)}
     ends = []
+    if isinstance(pairs, str) or not isinstance(pairs, Iterable):
+        raise ValueError(
+            f"{what} = {pairs!r} is no collection of pairs; pass pairs such as [({names[0]!r}, "
+            f"{names[1]!r})], a boolean matrix or a networkx graph"
+        )
     for pair in pairs:
         try:
             a, b = [pair] if isinstance(pair, str) else pair
@@ -87,7 +101,7 @@ def edge_cost_matrix(
     cost = np.zeros((m, m))
     if penalty is not None:
         refuse_masked(penalty, "edge_penalty")
-        cost = np.array(penalty, dtype=float)
+        cost = np.array(as_numbers(penalty, "edge_penalty"))
         if cost.shape != (m, m):
             raise ValueError(f"edge_penalty is {cost.shape} but there are {m} nodes")
         bad = np.argwhere(~(cost >= 0))

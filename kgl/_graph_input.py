@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kgl._types import Array, Mask
+from kgl._validation import as_numbers
 from kgl.laplacian import edges_from_adjacency, n_nodes_from_edges
 
-__all__ = ["as_edge_rows", "as_edges", "as_numbers", "true_edges", "without_small"]
-
-
-def as_numbers(values: ArrayLike, name: str) -> Array:
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} does not hold numbers; pass an array of floats") from None
+__all__ = ["as_edge_rows", "as_edges", "true_edges", "without_small"]
 
 
 def _symmetric_edges(W: Array, name: str) -> Array:
@@ -83,7 +79,7 @@ def without_small(values: Array, threshold: float | None, name: str) -> Array:
         if np.isposinf(values).any():
             raise ValueError(f"{name} contains +inf; scores are finite, or -inf where forbidden")
         return values
-    if not 0 <= threshold < 1:
+    if not (isinstance(threshold, Real) and 0 <= threshold < 1):
         raise ValueError(
             f"threshold={threshold!r}; pass a fraction of the largest weight in [0, 1), or None "
             "where scores are meant"

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from kgl._graph_input import without_small
 from kgl._types import Array
+from kgl._validation import check_whole
 
 __all__ = [
     "SparsePairs",
@@ -89,8 +90,7 @@ def sparse_clusters(W: Any, k: int, seed: int) -> NDArray[np.intp]:
     from sklearn.cluster import SpectralClustering
 
     m = W.shape[0]
-    if not 1 <= k <= m:
-        raise ValueError(f"k={k!r} clusters of {m} nodes; pass k between 1 and {m}")
+    k = check_whole("k", k, 1, m, f"clusters of {m} nodes")
     if k == 1 or not W.nnz:
         return np.zeros(m, dtype=np.intp)
     sparse_pairs(W, W, ("W", "W"))  # refuses what is no graph

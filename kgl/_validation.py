@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,14 @@ __all__ = [
     "align",
     "align_columns",
     "as_floats",
+    "as_numbers",
     "check_flag",
     "check_fraction",
     "check_hyperparameter",
     "check_names",
     "check_observations",
     "check_option",
+    "check_whole",
     "count_masked",
     "index_covariates",
     "refuse_masked",
@@ -66,6 +68,22 @@ def _number(name: str, value: Any) -> float:
             f"{name} must be one number, got {value!r}; pass a number such as 0.1 (for many "
             "values of lam, rho or psi use kgl.fit_grid)"
         ) from None
+
+
+def check_whole(name: str, value: Any, low: int, high: int, what: str) -> int:
+    """Return a whole number between two others."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not (whole and low <= value <= high):
+        raise ValueError(f"{name}={value!r} {what}; pass a whole number between {low} and {high}")
+    return int(value)
+
+
+def as_numbers(values: Any, name: str) -> Array:
+    """Return an array of floats."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} does not hold numbers; pass an array of floats") from None
 
 
 def check_fraction(name: str, value: Any) -> float:

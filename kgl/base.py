@@ -14,9 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from kgl._docstrings import documented
 from kgl._edge_rules import check_every_node, edge_cost_matrix
 from kgl._memory import check_memory
+from kgl._threads import keep_on_error, quietly
 from kgl._types import Array
 from kgl._validation import (
     align,
+    as_numbers,
     check_flag,
     check_fraction,
     check_hyperparameter,
@@ -114,21 +116,22 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
         -------
         self
         """
-        self.__dict__.pop("_stream", None)  # rows of earlier calls of partial_fit
         side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
-        self._check_options()
-        table = self._read(Y, z)
-        large = None
-        if self._takes_sparse(Y):
-            try:
-                large = self._prepare_large(Y, **side, table=table)
-            except NeedsDenseError:
-                if not self._may_fall_back(Y):
-                    raise
-        if large is None or self._is_dense_at_psi(large, Y):
-            self._fit_dense(self._prepare(Y, **side, table=table), Y, side)
-        else:
-            self._fit_sparse(large, Y, side)
+        with keep_on_error(self):
+            self.__dict__.pop("_stream", None)  # rows of earlier calls of partial_fit
+            self._check_options()
+            table = self._read(Y, z)
+            large = None
+            if self._takes_sparse(Y):
+                try:
+                    large = self._prepare_large(Y, **side, table=table)
+                except NeedsDenseError:
+                    if not self._may_fall_back(Y):
+                        raise
+            if large is None or self._is_dense_at_psi(large, Y):
+                self._fit_dense(self._prepare(Y, **side, table=table), Y, side)
+            else:
+                self._fit_sparse(large, Y, side)
         self._warn()
         return self
 
@@ -181,8 +184,7 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
         """Return what signals are fitted to: the values, also where the graph is of logarithms."""
         if ready.preparation.origin is None:
             return ready
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the same as of the logarithms
+        with quietly():  # the same warnings as of the logarithms
             return clone(self).set_params(log=False)._prepare(Y, **side)
 
     def _warn(self) -> None:
@@ -194,9 +196,7 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        # other solvers are known to be less exact, but none may pass without a certificate
-        if not self.solver.startswith("cvxpy") or not np.isfinite(self.kkt_residual_):
-            warn_if_inexact(self.kkt_residual_, stacklevel=4)
+        warn_if_inexact(self.kkt_residual_, stacklevel=4, solver=self.solver)
 
     def _weights(self) -> tuple[float, float]:
         """Return lam and rho, with the fixed values of models that lack them."""
@@ -314,7 +314,7 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
         if self.init is None:
             return None
         refuse_masked(self.init, "init")
-        L = np.array(densify(self.init), dtype=float)
+        L = np.array(as_numbers(densify(self.init), "init"))
         shaped = L.shape == (m, m) and bool(np.isfinite(L).all())
         links = L - np.diag(np.diag(L)) if shaped else L
         sums = np.diag(L) - np.abs(links).sum(axis=1) if shaped else L

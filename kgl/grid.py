@@ -263,8 +263,8 @@ class GridProblem:
 
     def warn(self, residual: Array, converged: np.ndarray, stacklevel: int = 3) -> None:
         """Warn where a graph is inexact or the alternation was cut short."""
-        if not self.estimator.solver.startswith("cvxpy"):
-            warn_if_inexact(float(residual.max()), stacklevel=stacklevel + 1)
+        solver = self.estimator.solver
+        warn_if_inexact(float(residual.max()), stacklevel=stacklevel + 1, solver=solver)
         left = int(np.count_nonzero(~converged))
         if left:
             warnings.warn(

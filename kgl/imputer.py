@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from kgl._threads import checked_table
 from kgl._types import Array
 from kgl._validation import as_floats
 from kgl.base import GraphLearner
@@ -125,7 +126,7 @@ class KGLImputer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimator_")
         values = np.array(
-            validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+            checked_table(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         )
         known = values.shape == self._data.shape and np.array_equal(
             values, self._data, equal_nan=True

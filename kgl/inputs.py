@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
+from kgl._threads import checked_table
 from kgl._types import Array
 from kgl._validation import (
     align,
@@ -90,7 +90,7 @@ class TableInput:
         width = np.shape(Y)[1] if np.ndim(Y) == 2 else None
         names = None if columns is None else check_names(columns, width)
         refuse_text(Y)
-        array = validate_data(
+        array = checked_table(
             self, Y, dtype=np.float64, ensure_all_finite=False, ensure_min_features=0
         )
         values, mask = check_observations(array, names=names)

@@ -29,7 +29,9 @@ __all__ = [
 PRODUCTS_FROM = 1_000
 #: A distance loses digits below this share of the squares of its columns, all of them if there are
 #: too many.
-NEAR, MANY = 1e-5, 0.05
+NEAR, MANY = 1e-2, 0.05
+#: The same where entries are missing, and products are the only way that is fast.
+NEAR_WITH_GAPS = 0.05
 
 
 def n_nodes_from_edges(n_edges: int) -> int:
@@ -185,10 +187,18 @@ def pairwise_sq_distances(Y: Array, mask: Mask | None = None, *, opposite: bool 
             f"columns {i} and {j} of Y are never observed in the same row, so their distance "
             "is unknown; use missing='zero' or a model that fits the signals"
         )
-    squares = (seen * Y**2).T @ seen
-    products = (seen * Y).T @ (seen * Y)
-    Z = squares + squares.T + (2.0 if opposite else -2.0) * products
-    return np.asarray(np.maximum(Z, 0.0) * (len(Y) / both))
+    sign = -1.0 if opposite else 1.0
+    filled = np.where(mask, Y, 0.0)
+    squares = (filled**2).T @ seen
+    size = squares + squares.T
+    Z = np.maximum(size - 2.0 * sign * (filled.T @ filled), 0.0)
+    # the others have lost digits to cancellation
+    rows, columns = np.nonzero(np.triu(NEAR_WITH_GAPS * size > Z, 1))
+    for begin in range(0, len(rows), 4096):
+        i, j = rows[begin : begin + 4096], columns[begin : begin + 4096]
+        difference = (filled[:, i] - sign * filled[:, j]) * seen[:, i] * seen[:, j]
+        Z[i, j] = Z[j, i] = np.einsum("ij,ij->j", difference, difference)
+    return np.asarray(Z * (len(Y) / both))
 
 
 def _distances_by_products(Y: Array, *, opposite: bool) -> Array | None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kgl._graph_input import as_edge_rows, as_edges, as_numbers, true_edges, without_small
+from kgl._graph_input import as_edge_rows, as_edges, true_edges, without_small
 from kgl._sparse_graphs import (
     average_precision,
     is_sparse,
@@ -23,6 +23,7 @@ from kgl._sparse_graphs import (
     sparse_pairs,
 )
 from kgl._types import Array
+from kgl._validation import as_numbers, check_whole
 from kgl.laplacian import adjacency_from_edges, n_nodes_from_edges
 
 __all__ = [
@@ -324,8 +325,7 @@ def spectral_clusters(W: ArrayLike, k: int, seed: int = 0) -> NDArray[np.intp]:
     without_small(edges[None], THRESHOLD, "W")  # refuses a Laplacian, not the noise of a solver
     edges = np.maximum(edges, 0.0)
     m = n_nodes_from_edges(edges.size)
-    if not 1 <= k <= m:
-        raise ValueError(f"k={k!r} clusters of {m} nodes; pass k between 1 and {m}")
+    k = check_whole("k", k, 1, m, f"clusters of {m} nodes")
     if k == 1 or not edges.any():
         return np.zeros(m, dtype=np.intp)
     if k == m:  # scikit-learn's eigensolver needs k < m, and there is only one such clustering

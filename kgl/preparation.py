@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from kgl._threads import quiet
 from kgl._types import Array
 from kgl._validation import check_option
 from kgl.kernels import KernelEigen
@@ -242,6 +243,8 @@ def warn_of_levels(
     means: Array, spread: Array, largest: Array, center: str, scale: str, names: Sequence[Any]
 ) -> None:
     """Warn as :func:`warn_if_levels_dominate`, given means, deviations and largest entries."""
+    if quiet():
+        return
     constant = np.flatnonzero(spread <= CONSTANT * largest)
     if len(constant):
         which = ", ".join(repr(names[k]) for k in constant[:3])

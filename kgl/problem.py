@@ -15,16 +15,21 @@ choice of kernels and of that smoothness: a row of :data:`MODELS`, not a separat
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kgl._types import Array
+from kgl._validation import as_numbers, check_hyperparameter, check_option
 
-__all__ = ["MODELS", "PARTS", "ModelSpec", "graph_penalty", "kkt_residual"]
+__all__ = ["MODELS", "PARTS", "ModelSpec", "graph_penalty", "kkt_residual", "kkt_residuals"]
 
 #: Names of the parts of the objective, in the order in which histories list them.
 PARTS = ("fit", "ridge", "smoothness", "graph")
+#: Numbers that the certificate works on at a time: they stay in the cache.
+_BLOCK = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -106,18 +111,37 @@ def graph_penalty(
 
 
 def kkt_residual(
-    W: Array, Z: Array, psi: float, *, regularizer: str = "frobenius", barrier: float = 1.0
+    W: Any, Z: Any, psi: float, *, regularizer: str = "frobenius", barrier: float = 1.0
 ) -> float:
     r"""Relative violation of the optimality conditions by one graph, from the primal side alone.
 
     For the Frobenius problem the gradient
     :math:`g_{ij} = Z_{ij}/2\psi + 2 w_{ij} + d_i + d_j` must equal one multiplier :math:`t` on
     the edges and be at least :math:`t` elsewhere; for the log-degree problem
-    :math:`Z_{ij}/2\psi + 2 w_{ij}` must equal :math:`u_i + u_j` on the edges, with
-    :math:`u = \beta / (2 \psi d)`, and be at least that elsewhere. The residual is the largest of
+    :math:`Z_{ij} + 4 \psi w_{ij}` must equal :math:`v_i + v_j` on the edges, with
+    :math:`v = \beta / d`, and be at least that elsewhere. The residual is the largest of
     the gaps ``min(2 w, g - t)``, negative weights, asymmetry and the error in the trace, relative
-    to the size of the weights and multipliers involved. It does not look at the solver's dual
-    variables, so it can judge any solver.
+    to the size of the weights and multipliers involved; a log-degree problem judges each pair
+    in the units of its ends. It looks neither at the solver's dual variables nor at its units, so
+    it can judge any solver.
+
+    Parameters
+    ----------
+    W : array (m, m)
+        Weights of the graph.
+    Z : array (m, m)
+        Distances; ``inf`` forbids an edge; the diagonal is ignored.
+    psi : float
+        Weight of the Frobenius norm, positive.
+    regularizer : {"frobenius", "log-degree"}
+        Which of the two problems.
+    barrier : float
+        Weight of the log-degree barrier.
+
+    Returns
+    -------
+    float
+        0 for an exact solution; NaN or infinity where the graph cannot be judged or is no graph.
 
     Examples
     --------
@@ -127,34 +151,123 @@ def kkt_residual(
     >>> kkt_residual(np.array([[0.0, 2.0], [2.0, 0.0]]), Z, 0.5)
     1.0
     """
-    m = len(W)
-    rows, cols = np.triu_indices(m, 1)
-    w, z = W[rows, cols], np.asarray(Z, dtype=float)[rows, cols]
-    allowed = np.isfinite(z)
-    degrees = W.sum(axis=1)
-    violations = [np.abs(W - W.T).max(), max(0.0, -float(w.min())), np.abs(np.diag(W)).max()]
-    if not allowed.all():
-        violations.append(np.abs(w[~allowed]).max())
-    w, z, rows, cols = w[allowed], z[allowed], rows[allowed], cols[allowed]
-    scale = max(2.0 * float(w.max()), float(degrees.max()), np.finfo(float).tiny)
-    if regularizer == "frobenius":
-        # A common shift of z only moves t; taking it off first avoids cancellation at small psi.
-        gradient = (z - z.min()) / (2.0 * psi) + 2.0 * w + degrees[rows] + degrees[cols]
-        on = w > 1e-9 * w.max()
-        t = float(np.average(gradient[on], weights=w[on])) if on.any() else float(gradient.min())
-        slack = gradient - t
-        violations.append(abs(float(degrees.sum()) - m) / m * scale)
-    elif regularizer == "log-degree":
-        if degrees.min() <= 0.0:
-            return float("inf")
-        u = barrier / (2.0 * psi * degrees)
-        pair = u[rows] + u[cols]
-        slack = (z / (2.0 * psi) + 2.0 * w - pair) / pair
+    check_option("regularizer", regularizer, ("frobenius", "log-degree"))
+    psi, barrier = check_hyperparameter("psi", psi), check_hyperparameter("barrier", barrier)
+    weights, distances = (_square(as_numbers(values, n), n) for values, n in ((W, "W"), (Z, "Z")))
+    if weights.shape != distances.shape:
+        raise ValueError(
+            f"W is {weights.shape} and Z is {distances.shape}; pass the weights and the distances "
+            "of the same nodes"
+        )
+    found = kkt_residuals(
+        weights[None], distances[None], np.array([psi]), regularizer=regularizer, barrier=barrier
+    )
+    return float(found[0])
+
+
+def _square(matrix: Array, name: str) -> Array:
+    """Return a matrix over two nodes or more."""
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+        raise ValueError(
+            f"{name} must be a square matrix of at least 2 nodes, got shape {matrix.shape}"
+        )
+    return matrix
+
+
+def kkt_residuals(
+    W: Array, Z: Array, psi: Array, *, regularizer: str = "frobenius", barrier: float = 1.0
+) -> Array:
+    """Return :func:`kkt_residual` for a batch: ``W`` and ``Z`` (G, m, m), ``psi`` (G,)."""
+    n_problems, m, _ = W.shape
+    residual = np.empty(n_problems)
+    size = max(1, _BLOCK // (m * m))
+    # what is no number makes the residual none, or infinite, which is the answer
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        for begin in range(0, n_problems, size):
+            part = slice(begin, begin + size)
+            graphs = _Graphs(W[part], Z[part], psi[part, None, None])
+            if regularizer == "frobenius":
+                residual[part] = _frobenius_residuals(graphs)
+            else:
+                residual[part] = _log_degree_residuals(graphs, barrier)
+    return residual
+
+
+class _Graphs:
+    """Some graphs of a batch, looked at by blocks of rows: large ones leave little memory."""
+
+    def __init__(self, W: Array, Z: Array, psi: Array) -> None:
+        self.W, self.Z, self.psi = W, Z, psi
+        self.m = W.shape[-1]
+        self.degrees = W.sum(axis=2)
+
+    def rows(self) -> Iterator[tuple[slice, Array, Array]]:
+        """Yield rows, their weights, and their distances, infinite to the nodes themselves."""
+        step = max(1, _BLOCK // (self.m * len(self.W)))
+        for begin in range(0, self.m, step):
+            rows = slice(begin, min(begin + step, self.m))
+            Z = np.array(self.Z[:, rows], dtype=float)
+            own = np.arange(rows.start, rows.stop)
+            Z[:, own - begin, own] = np.inf
+            yield rows, self.W[:, rows], Z
+
+    def asymmetry(self, rows: slice) -> Array:
+        """Return the largest differences between the weights of a pair in its two places."""
+        return _largest(self.W[:, rows] - self.W[:, :, rows].swapaxes(1, 2))
+
+
+def _largest(values: Array) -> Array:
+    """Return the largest absolute values (G,), NaN where there is one."""
+    return np.asarray(np.abs(values, out=values).max(axis=(1, 2)))
+
+
+def _frobenius_residuals(graphs: _Graphs) -> Array:
+    """Return the residuals of the problem with a trace constraint."""
+    m, degrees, twice_psi = graphs.m, graphs.degrees, 2.0 * graphs.psi
+    largest = graphs.W.max(axis=(1, 2))
+    scale = np.maximum(np.maximum(2.0 * largest, degrees.max(axis=1)), np.finfo(float).tiny)
+    # A common shift of Z only moves t; taking it off first avoids cancellation at small psi.
+    shift = np.min([Z.min(axis=(1, 2)) for _, _, Z in graphs.rows()], axis=0)[:, None, None]
+
+    def gradients() -> Iterator[tuple[slice, Array, Array]]:
+        for rows, W, Z in graphs.rows():
+            Z -= shift
+            Z /= twice_psi
+            Z += 2.0 * W
+            Z += degrees[:, rows, None] + degrees[:, None, :]
+            yield rows, W, Z
+
+    cut = 1e-9 * largest[:, None, None]
+    weighted, total, least = np.zeros(len(scale)), np.zeros(len(scale)), np.full(len(scale), np.inf)
+    for _, W, gradient in gradients():
+        on = (cut < W) & np.isfinite(gradient)
+        share = np.where(on, W, 0.0)
+        total += share.sum(axis=(1, 2))
+        least = np.minimum(least, gradient.min(axis=(1, 2)))
+        weighted += np.einsum("gij,gij->g", share, np.where(on, gradient, 0.0))
+    t = np.where(total > 0.0, weighted / total, least)[:, None, None]
+    gap = np.zeros(len(scale))
+    for rows, W, gradient in gradients():
+        # nodes themselves and forbidden pairs have an infinite gradient, so a weight there counts
+        gradient -= t
+        gap = np.maximum(gap, _largest(np.minimum(2.0 * W, gradient)))
+        gap = np.maximum(gap, graphs.asymmetry(rows))
+    return np.asarray(np.maximum(gap / scale, np.abs(degrees.sum(axis=1) - m) / m))
+
+
+def _log_degree_residuals(graphs: _Graphs, barrier: float) -> Array:
+    """Return the residuals of the problem with a log-degree barrier."""
+    degrees, four_psi = graphs.degrees, 4.0 * graphs.psi
+    potential = barrier / degrees
+    gap = np.zeros(len(degrees))
+    for rows, W, Z in graphs.rows():
+        pair = potential[:, rows, None] + potential[:, None, :]
+        Z -= pair
+        Z += four_psi * W
+        Z /= pair
         # each edge in the units of its ends: a remote node must not excuse the others
-        share = w / np.minimum(degrees[rows], degrees[cols])
-        gaps = np.abs(np.minimum(share, slack))
-        return float(max(gaps.max(), max(violations) / scale))
-    else:
-        raise ValueError(f"unknown regularizer {regularizer!r}; use 'frobenius' or 'log-degree'")
-    violations.append(np.abs(np.minimum(2.0 * w, slack)).max())
-    return float(max(violations)) / scale
+        share = W / np.minimum(degrees[:, rows, None], degrees[:, None, :])
+        gap = np.maximum(gap, _largest(np.minimum(share, Z)))
+        gap = np.maximum(gap, graphs.asymmetry(rows) / degrees.max(axis=1))
+    gap = np.where(degrees.min(axis=1) <= 0.0, np.inf, gap)
+    return np.where(np.isfinite(degrees).all(axis=1), gap, np.nan)

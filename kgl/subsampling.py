@@ -22,6 +22,7 @@ from kgl._validation import as_floats, check_flag, check_hyperparameter
 from kgl.base import GraphLearner
 from kgl.bayesian import BayesianKGL
 from kgl.solvers.density import read_off_many, warn_if_missed
+from kgl.solvers.graph_step import warn_if_inexact
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -243,7 +244,10 @@ def _read_off(estimator: GraphLearner, halves: list[Any]) -> Iterator[tuple[Arra
     else:
         psi = np.full(len(ready), check_hyperparameter("psi", estimator.psi))
     signed = ready[0].spec.signed
-    weights, signs, gap = read_off_many([one.data for one in ready], options, psi, signed=signed)
+    weights, signs, gap, residual = read_off_many(
+        [one.data for one in ready], options, psi, signed=signed
+    )
+    warn_if_inexact(float(residual.max()), stacklevel=4, solver=estimator.solver)
     if gap is not None:
         warn_if_missed(gap, target, options, m, stacklevel=4)
     yield from zip(weights, np.ones_like(weights) if signs is None else signs, strict=True)

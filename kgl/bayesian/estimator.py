@@ -13,7 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from kgl._progress import reporter
+from kgl._progress import Progress, reporter
+from kgl._threads import keep_on_error
 from kgl._types import Array, Mask
 from kgl._validation import check_flag, check_fraction
 from kgl.bayesian.diagnostics import effective_sample_size, split_r_hat
@@ -213,7 +214,14 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         """
         self._check_counts()
         report = reporter(self.progress, "sweep")
-        ready = self._prepare(Y, K_x=K_x, K_z=K_z, x=x, z=z)
+        with keep_on_error(self):
+            self._draw(self._prepare(Y, K_x=K_x, K_z=K_z, x=x, z=z), report)
+            self._index = list(Y.index) if hasattr(Y, "loc") else None
+        self._warn()
+        return self
+
+    def _draw(self, ready: ReadyData, report: Progress | None) -> None:
+        """Draw from the posterior distribution, and set what is learned from the draws."""
         density = None if self.density is None else check_fraction("density", self.density)
         if density == 1.0:
             raise ValueError("density = 1 makes every pair an edge; give a share below 1, or None")
@@ -239,10 +247,7 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
         # a constant column has its constant: no signal and no noise
         self._varies = np.asarray(ready.values.any(axis=0))
         self._ready, self._draws = ready, draws.turned(flips).silenced(~self._varies)
-        self._index = list(Y.index) if hasattr(Y, "loc") else None
         self._learned(ready, self._draws)
-        self._warn()
-        return self
 
     def _prepare(
         self, Y: Any, *, K_x: Any = None, K_z: Any = None, x: Any = None, z: Any = None

@@ -7,6 +7,7 @@ import io
 import json
 import os
 from collections.abc import Callable
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +100,8 @@ def write_all(files: dict[Path, Write]) -> None:
     """Write every file beside its place, and move them there once all are complete."""
     mark = f"{os.getpid()}.part"
     parts = {path: path.with_name(f".{path.stem}.{mark}{path.suffix}") for path in files}
+    for path in files:
+        _clear(path)
     try:
         for path, write in files.items():
             try:
@@ -111,6 +114,27 @@ def write_all(files: dict[Path, Write]) -> None:
     finally:
         for part in parts.values():
             part.unlink(missing_ok=True)
+
+
+def _clear(path: Path) -> None:
+    """Remove what writers of the same file have left that were killed."""
+    for part in path.parent.glob(f".{escape(path.stem)}.*.part{escape(path.suffix)}"):
+        process = part.name.removesuffix(f".part{path.suffix}").rpartition(".")[2]
+        if process.isdigit() and not _lives(int(process)):
+            part.unlink(missing_ok=True)
+
+
+def _lives(process: int) -> bool:
+    """Return whether a process exists; true where that cannot be told."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)  # sends nothing
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def text_file(text: str) -> Write:

@@ -12,13 +12,18 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import time
 import zipfile
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 from kgl.datasets.catalogue import CorruptDataError, DataFile, DataSet, DataUnavailableError
 
 __all__ = ["holds", "members", "mismatch", "place", "sha256"]
+
+#: Age from which a file that is still being written is what a killed job left.
+_HOUR = 3600.0
 
 
 def sha256(path: Path) -> str:
@@ -97,6 +102,10 @@ def place(folder: Path, name: str, content: bytes) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     # A plain open rather than tempfile, whose files only their owner may read. The name begins
     # with a dot and is random: two jobs may be at it.
+    for old in folder.glob(f".{name}.*.part"):  # of jobs that were killed
+        with suppress(FileNotFoundError):
+            if time.time() - old.stat().st_mtime > _HOUR:
+                old.unlink()
     part = folder / f".{name}.{secrets.token_hex(8)}.part"
     try:
         part.write_bytes(content)

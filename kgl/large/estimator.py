@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kgl._memory import check_memory
+from kgl._threads import quietly
 from kgl._types import Array
 from kgl._validation import align, check_flag, check_hyperparameter
 from kgl.kernels import FittedFactor, KernelEigen, NeedsDenseError, factor_eigen
@@ -176,8 +177,7 @@ class LargeFits:
         """Return what signals are fitted to: the values, also where the graph is of logarithms."""
         if ready.preparation.origin is None:
             return ready
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the same as of the logarithms
+        with quietly():  # the same warnings as of the logarithms
             values: LargeFits = clone(self).set_params(log=False)
             return values._prepare_large(Y, **side)
 

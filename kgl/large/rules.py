@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kgl._edge_rules import named_ends
-from kgl._validation import refuse_masked
+from kgl._edge_rules import is_matrix, named_ends
+from kgl._validation import as_numbers, refuse_masked
 from kgl.solvers.sparse import PairRules
 
 __all__ = ["densify", "n_allowed", "pair_rules", "pattern"]
@@ -91,7 +91,7 @@ def _pattern(pairs: Any, names: list[Any], what: str) -> sparse.csr_array:
         pairs = list(pairs.edges)
     if hasattr(pairs, "to_numpy"):  # a DataFrame, of pairs or a matrix
         pairs = pairs.to_numpy()
-    square = isinstance(pairs, np.ndarray) and (pairs.dtype == bool or pairs.shape == (m, m))
+    square = is_matrix(pairs) and (pairs.dtype == bool or pairs.shape == (m, m))
     if sparse.issparse(pairs) or square:
         if pairs.shape != (m, m):
             raise ValueError(f"{what} is a {pairs.shape} matrix but there are {m} nodes")
@@ -115,11 +115,11 @@ def _named(pairs: Any, names: list[Any], what: str) -> sparse.csr_array:
 
 def _penalty(penalty: Any, m: int) -> sparse.csr_array:
     refuse_masked(penalty, "edge_penalty")
-    found = sparse.csr_array(
-        penalty if sparse.issparse(penalty) else np.asarray(penalty, dtype=float)
-    ).astype(float)
-    if found.shape != (m, m):
-        raise ValueError(f"edge_penalty is {found.shape} but there are {m} nodes")
+    if not sparse.issparse(penalty):
+        penalty = as_numbers(penalty, "edge_penalty")
+    if penalty.shape != (m, m):
+        raise ValueError(f"edge_penalty is {penalty.shape} but there are {m} nodes")
+    found = sparse.csr_array(penalty).astype(float)
     bad = np.flatnonzero(~(found.data >= 0))
     if len(bad):
         raise ValueError(

@@ -9,13 +9,13 @@ over all rows left out needs the sums of their products alone, and is exact.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from kgl._threads import quietly
 from kgl._types import Array
 from kgl.folds import loosened
 from kgl.kernels import kernel_eigen
@@ -82,8 +82,7 @@ def row_fold_errors(
     lam = problem.params["lam"]
     for fold, held in enumerate(rows.values.folds):
         train = rows.without(fold)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the same as of all rows
+        with quietly():  # the same warnings as of all rows
             table = train.table(estimator.center, estimator.scale, False)
         kernel = kernel_eigen(None, "K_z", len(table.values))
         data = replace(ready.data, Y=table.values, mask=None, K_z=kernel)

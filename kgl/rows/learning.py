@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
+from kgl._threads import checked_table, keep_on_error
 from kgl._types import Array
 from kgl._validation import check_names, count_masked, refuse_text
 from kgl.inputs import InputTable, TableInput
@@ -145,7 +145,8 @@ class PartialFit:
         self
         """
         stream = self.__dict__.get("_stream")
-        values, names = self._rows(Y, stream)
+        with keep_on_error(self):
+            values, names = self._rows(Y, stream)
         if stream is None:
             stream = _Stream(Tally(), Watch(), names, {})
         side = {"K_x": K_x, "x": x}
@@ -173,7 +174,7 @@ class PartialFit:
         columns = getattr(Y, "columns", None)
         names = None if columns is None else check_names(columns, np.shape(Y)[1])
         refuse_text(Y)
-        values = validate_data(
+        values = checked_table(
             self, Y, dtype=np.float64, ensure_all_finite=False, reset=stream is None
         )
         if stream is not None and names != stream.names:

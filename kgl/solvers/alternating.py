@@ -32,6 +32,8 @@ __all__ = ["Batch", "Options", "distances", "fit_signals", "solve_points"]
 #: Outer iterations after which psi is no longer adjusted to a number of edges: near a psi at which
 #: several edges enter at once, adjusting it for ever would keep the graph from settling.
 SETTLED = 12
+#: Change of a graph, relative to its norm, that meets any tolerance above: squares do not overflow.
+LOOSEST = 1e100
 #: Relative tolerance of the last signal step, where it is iterative. So accurate, signals do not
 #: depend on the batch they were found in.
 FINAL_TOL = 1e-14
@@ -330,7 +332,7 @@ def _unchanged(old: Array, new: Array, tol: float) -> np.ndarray:
     difference = (new - old).reshape(len(new), -1)
     flat = new.reshape(len(new), -1)
     change = np.vecdot(difference, difference)
-    return np.asarray(change <= tol**2 * np.vecdot(flat, flat))
+    return np.asarray(change <= min(tol, LOOSEST) ** 2 * np.vecdot(flat, flat))
 
 
 def _parts(

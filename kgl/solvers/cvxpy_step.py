@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from kgl._threads import changed_filters
 from kgl._types import Array
 from kgl.laplacian import adjacency_from_edges
-from kgl.problem import kkt_residual
+from kgl.problem import kkt_residuals
 from kgl.solvers.graph_step import GraphStep
 
 __all__ = ["BACKEND_SETTINGS", "cvxpy_graph_step"]
@@ -83,7 +84,7 @@ def _choose_backend(cp: Any, backend: str | None, formulation: str, regularizer:
 def _run(cp: Any, problem: Any, backend: str | None, settings: dict[str, Any]) -> int:
     """Solve a CVXPY problem and return the number of iterations."""
     try:
-        with warnings.catch_warnings():
+        with changed_filters():
             # "Solution may be inaccurate": the residual that is returned measures it.
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
             # A warm start would make the answer depend on what was solved before.
@@ -306,7 +307,7 @@ def cvxpy_graph_step(
     rows, cols = np.triu_indices(m, 1)
     psis = np.broadcast_to(np.asarray(psi, dtype=float), (n_problems,))
     weights, scores, duals = [], [], []
-    residual, n_steps = np.empty(n_problems), np.empty(n_problems, dtype=int)
+    n_steps = np.empty(n_problems, dtype=int)
     for g in range(n_problems):
         p = float(psis[g])
         z = Z[g, rows, cols]
@@ -327,8 +328,9 @@ def cvxpy_graph_step(
         slack = u[:, None] + u[None, :] - np.where(np.isfinite(cost), cost, 0.0)
         scores.append(np.where(np.isfinite(cost), 0.5 * slack, -np.inf))
         duals.append(dual)
-        residual[g] = kkt_residual(W, Z[g], p, regularizer=regularizer, barrier=barrier)
-    return GraphStep(np.stack(weights), np.stack(scores), np.stack(duals), residual, n_steps)
+    found = np.stack(weights)
+    residual = kkt_residuals(found, Z, psis, regularizer=regularizer, barrier=barrier)
+    return GraphStep(found, np.stack(scores), np.stack(duals), residual, n_steps)
 
 
 def _require_feasible(z: Array, m: int, regularizer: str) -> None:

@@ -88,7 +88,7 @@ def fit_edges(
 
 def read_off_many(
     data: Sequence[SignalData], options: Options, psi: Array | None, *, signed: bool
-) -> tuple[Array, Array | None, np.ndarray | None]:
+) -> tuple[Array, Array | None, np.ndarray | None, Array]:
     """GL on several data sets of the same nodes at once: one batch of graph steps.
 
     Parameters
@@ -110,6 +110,8 @@ def read_off_many(
         Signs of pairs, where graphs are signed.
     array of int (G,) or None
         By how many edges each misses its target, where there is one.
+    array (G,)
+        Relative KKT residuals.
     """
     each = [distances(one, signed=signed) for one in data]
     Z = options.smoothness_scale * np.stack([Z for Z, _ in each])
@@ -123,7 +125,8 @@ def read_off_many(
         # edges are counted, which takes a solver whose zeros are zeros, whatever the fit uses
         counted, psi = density_step(Z, np.zeros(len(Z)), target, **penalty)
         gap = np.abs(count_edges(counted.weights) - target)
-    return options.solve_graph(Z, psi, **penalty).weights, signs, gap
+    step = options.solve_graph(Z, psi, **penalty)
+    return step.weights, signs, gap, step.residual
 
 
 def n_edges(density: float, m: int) -> int:

@@ -39,6 +39,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgl._types import Array
+from kgl.problem import kkt_residuals
 from kgl.solvers.log_degree import log_degree_step
 from kgl.solvers.newton import (
     DualPoint,
@@ -51,8 +52,10 @@ from kgl.solvers.newton import (
 
 __all__ = ["GraphStep", "graph_step", "warn_if_inexact"]
 
-#: Certificate above which users are warned.
+#: Certificate above which users are warned: of the own solvers, and of CVXPY's, most of which stop
+#: at 1e-5 where settings are their own.
 _INEXACT = 1e-8
+_INEXACT_CVXPY = 1e-4
 
 
 @dataclass
@@ -109,21 +112,25 @@ class _Frobenius:
         return _Frobenius(self.cost[index])
 
 
-def warn_if_inexact(residual: float, stacklevel: int = 3) -> None:
+def warn_if_inexact(residual: float, stacklevel: int = 3, solver: str = "newton") -> None:
     """Warn where a graph step has ended short of its usual precision, or nowhere at all."""
-    if residual <= _INEXACT:  # false for NaN, so that no certificate is no pass
+    cvxpy = solver.startswith("cvxpy")
+    # false for NaN, so that no certificate is no pass
+    if residual <= (_INEXACT_CVXPY if cvxpy else _INEXACT):
         return
     from sklearn.exceptions import ConvergenceWarning  # slow to load, so only where needed
 
-    if np.isfinite(residual):
-        cause = (
-            "distances that span very many decades are beyond double precision: look for outlying "
-            "nodes, or for a psi far from the scale of the data"
-        )
-    else:
+    if not np.isfinite(residual):
         cause = (
             "the graph is no solution: its numbers left the range of double precision; rescale "
             "the data, for instance to unit variance, and choose psi for the new scale"
+        )
+    elif cvxpy:
+        cause = "the CVXPY backend stopped early: use solver='newton', or another backend"
+    else:
+        cause = (
+            "distances that span very many decades are beyond double precision: look for outlying "
+            "nodes, or for a psi far from the scale of the data"
         )
     warnings.warn(
         f"the graph step stopped at a relative KKT residual of {residual:.1e}; {cause}",
@@ -167,7 +174,8 @@ def graph_step(
     """
     Z = np.asarray(Z, dtype=float)
     n_problems, m, _ = Z.shape
-    half_inverse = np.broadcast_to(0.5 / np.asarray(psi, dtype=float), (n_problems,))
+    psi = np.broadcast_to(np.asarray(psi, dtype=float), (n_problems,))
+    half_inverse = 0.5 / psi
     nodes = np.arange(m)
     if regularizer == "frobenius":
         # Adding a constant to all costs only moves t. Subtracting the smallest first keeps the
@@ -180,9 +188,12 @@ def graph_step(
         cost *= half_inverse[:, None, None]
         frobenius = _Frobenius(cost)
         dual = frobenius.start() if start is None else np.array(start, dtype=float)
-        point, residual, n_steps = newton(frobenius, dual, tol, max_steps)
+        point, _, n_steps = newton(frobenius, dual, tol, max_steps)
         scores = 0.5 * point.slack
-        return GraphStep(np.maximum(scores, 0.0), scores, point.dual, residual, n_steps)
+        weights = np.maximum(scores, 0.0)
+        # Newton's own residual is that of its dual in its units, which tells when to stop
+        residual = kkt_residuals(weights, Z, psi)
+        return GraphStep(weights, scores, point.dual, residual, n_steps)
     if regularizer != "log-degree":
         raise ValueError(f"unknown regularizer {regularizer!r}; use 'frobenius' or 'log-degree'")
-    return log_degree_step(Z, 1.0 * half_inverse, barrier, start, tol, max_steps)
+    return log_degree_step(Z, half_inverse, barrier, start, tol, max_steps)

@@ -137,7 +137,8 @@ def log_degree_interior_point(
         dv, dw, ds = system.direction(np.zeros_like(w))
         length = min(1.0, _room(w, dw), _room(s, ds), _room(v, dv))
         ahead = float(((w + length * dw) * (s + length * ds) / size)[allowed].mean())
-        target = min(1.0, max(ahead / mu, 0.0)) ** 3 * mu * size
+        left = min(1.0, max(ahead / mu, 0.0)) if mu > 0.0 else 0.0
+        target = left**3 * mu * size
         # the second-order correction is of use only where the prediction was
         dv, dw, ds = system.direction(target - dw * ds if length > 0.1 else target)
         length = min(1.0, _INSIDE * min(_room(w, dw), _room(s, ds), _room(v, dv)))

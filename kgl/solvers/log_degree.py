@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgl._types import Array
+from kgl.problem import kkt_residuals
 from kgl.solvers.interior_point import log_degree_interior_point
 from kgl.solvers.newton import (
     DualPoint,
@@ -100,30 +101,6 @@ def _log_degree_start(cost: Array) -> Array:
     return u
 
 
-def _log_degree_certificate(weights: Array, Z: Array, psi: Array, barrier: float) -> Array:
-    r"""Return the relative KKT residuals of log-degree graphs, for the problem as it was asked.
-
-    From the weights alone, in the units of ``Z``: nothing of the solver's scaling, potentials or
-    stopping rule enters. An edge must satisfy :math:`Z + 4 \psi w = v_i + v_j`, a missing one
-    :math:`Z \ge v_i + v_j`, with :math:`v = \beta / d`; each pair is judged in its own units
-    ends, as in :func:`kgl.problem.kkt_residual`.
-    """
-    residual = np.empty(len(weights))
-    off_diagonal = ~np.eye(weights.shape[-1], dtype=bool)
-    for g, (W, z) in enumerate(zip(weights, Z, strict=True)):
-        degrees = W.sum(axis=1)
-        if not (np.isfinite(W).all() and degrees.min() > 0.0):
-            residual[g] = np.inf if np.isfinite(W).all() else np.nan
-            continue
-        potential = barrier / degrees
-        allowed = np.isfinite(z) & off_diagonal
-        pair = (potential[:, None] + potential)[allowed]
-        slack = ((z[allowed] - pair) + 4.0 * psi[g] * W[allowed]) / pair
-        share = W[allowed] / np.minimum.outer(degrees, degrees)[allowed]
-        residual[g] = np.abs(np.minimum(share, slack)).max()
-    return residual
-
-
 def log_degree_step(
     Z: Array, half_inverse: Array, barrier: float, start: Array | None, tol: float, max_steps: int
 ) -> GraphStep:
@@ -165,10 +142,15 @@ def log_degree_step(
         step.weights[~wide] = np.maximum(scores, 0.0)
         step.scores[~wide] = np.where(scores > 0.0, scores, scores * excess * excess)
         step.dual[~wide] = potential * (unit * excess)[:, 0] * excess[:, 0]
-        step.residual[:] = _log_degree_certificate(step.weights, Z, psi, barrier)
+        step.residual[~wide] = _certificate(step.weights[~wide], Z[~wide], psi[~wide], barrier)
     for g in np.flatnonzero(~(step.residual <= _ACCURATE) & (step.n_steps < max_steps)):
         _solve_again(step, int(g), Z[g], psi[g], barrier, max_steps - step.n_steps[g])
     return step
+
+
+def _certificate(weights: Array, Z: Array, psi: Array, barrier: float) -> Array:
+    """Return residuals of the problems as they were asked: nothing of the solver enters."""
+    return kkt_residuals(weights, Z, psi, regularizer="log-degree", barrier=barrier)
 
 
 def _log_degree_newton(
@@ -196,7 +178,7 @@ def _solve_again(
     """Replace one log-degree solution by that of the interior-point method, if it is better."""
     weights, n_steps = log_degree_interior_point(Z, psi, barrier, max_steps)
     step.n_steps[g] += n_steps
-    residual = _log_degree_certificate(weights[None], Z[None], np.array([psi]), barrier)[0]
+    residual = _certificate(weights[None], Z[None], np.array([psi]), barrier)[0]
     # a first solution that is no number, or that there is none, compares as false
     if not np.isfinite(residual) or residual >= step.residual[g]:
         return

@@ -31,6 +31,7 @@ from experiments.io import (
     save_arrays,
     save_csv,
     save_table,
+    sweep,
 )  # fmt: skip
 from experiments.lookup import ROOT
 
@@ -64,6 +65,30 @@ def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
         part.write_text("whole")
     assert path.read_text() == "whole"
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_killed_writers_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys; from pathlib import Path; from experiments.io import atomic\n"
+        "with atomic(Path(sys.argv[1])) as part:\n"
+        "    part.write_text('half')\n"
+        "    os.kill(os.getpid(), getattr(signal, 'SIGKILL', signal.SIGTERM))\n"
+    )
+    path = tmp_path / "fits" / "one.npz"
+    killed = subprocess.run([sys.executable, "-c", script, str(path)], cwd=ROOT, check=False)
+    assert killed.returncode != 0
+    (stray,) = path.parent.iterdir()
+    path.write_text("whole")
+    (path.parent / ".notes.part.txt").write_text("a user's own file")
+    elsewhere, old = path.parent / ".a.othernode-7.part.npz", path.parent / ".b.othernode-7.part"
+    for part in (elsewhere, old):
+        part.write_text("of a job on another machine")
+    os.utime(old, (0, 0))
+    with atomic(path.with_name("two.npz")) as mine:
+        mine.write_text("this one is alive")
+        assert sorted(sweep(tmp_path, tmp_path / "absent")) == sorted([stray, old])
+    left = {found.name for found in path.parent.iterdir()}
+    assert left == {"one.npz", "two.npz", ".notes.part.txt", elsewhere.name}
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])

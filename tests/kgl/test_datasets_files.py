@@ -417,3 +417,13 @@ def test_the_explanation_names_all_that_was_tried(home, monkeypatch):
         "data/README.md",
     ):
         assert part in text
+
+
+def test_what_a_killed_download_left_is_removed_by_a_later_one(tmp_path):
+    old, young, other = ".a.mat.0f.part", ".a.mat.1f.part", ".b.mat.0f.part"
+    for name in (old, young, other):
+        (tmp_path / name).write_bytes(b"half")
+    for name in (old, other):
+        os.utime(tmp_path / name, (0, 0))
+    verify.place(tmp_path, "a.mat", b"whole")
+    assert {path.name for path in tmp_path.iterdir()} == {"a.mat", young, other}

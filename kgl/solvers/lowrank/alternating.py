@@ -16,10 +16,11 @@ from scipy.sparse import csr_array
 from kgl._types import Array
 from kgl.kernels import NeedsDenseError
 from kgl.problem import ModelSpec
-from kgl.solvers.alternating import FINAL_TOL, SETTLED
+from kgl.solvers.alternating import FINAL_TOL, LOOSEST, SETTLED
 from kgl.solvers.lowrank.data import CompleteGraph, Laplacian, LargeData, SparseLaplacian
 from kgl.solvers.lowrank.steps import LargeSignals, LargeStep, make_large_step
 from kgl.solvers.sparse import PairRules, SparseGraph, sparse_density_step, sparse_graph_step
+from kgl.solvers.sparse.features import Features
 
 __all__ = [
     "LargeFit",
@@ -33,6 +34,10 @@ __all__ = [
 
 #: Smoothness term, relative to the ridge term, from which lam is lost to rounding.
 STIFFEST = 2e12
+
+
+#: Share of the squares of two nodes below which a distance would lose digits in another basis.
+_TWINS = 1e-2
 
 
 @dataclass(frozen=True)
@@ -213,9 +218,20 @@ def _read_off(
     if F.shape[1] > F.shape[0]:
         F = np.ascontiguousarray(np.asarray(np.linalg.qr(data.Y, mode="r")).T)
     graph = _solve_graph(F, psi, rho, spec, options, target, None)
+    if F.shape[1] < len(data.Y) and _has_twins(F, graph):
+        F = np.ascontiguousarray(data.Y.T)
+        graph = _solve_graph(F, psi, rho, spec, options, target, graph)
     L = SparseLaplacian.of(graph.weights, graph.signs)
     parts = _parts(LargeSignals(F, 0.0, 0.0), graph, L, rho, options)
     return LargeFit(graph, F, graph.psi, 1, True, np.array([parts]), None)
+
+
+def _has_twins(F: Array, graph: SparseGraph) -> bool:
+    """Return whether nodes are so much alike that a change of basis loses digits of distances."""
+    rows, cols = graph.candidates
+    distances, _ = Features(F, signed=graph.signed).distances(rows, cols)
+    squares = np.einsum("ij,ij->i", F, F)
+    return bool((distances < _TWINS * (squares[rows] + squares[cols])).any())
 
 
 def _solve_graph(
@@ -267,7 +283,7 @@ def graph_term(graph: SparseGraph, options: LargeOptions) -> float:
 
 
 def _unchanged(old: Laplacian, new: SparseLaplacian, graph: SparseGraph, tol: float) -> bool:
-    size = float(np.sum(new.matrix.data**2))
+    size, tol = float(np.sum(new.matrix.data**2)), min(tol, LOOSEST)
     if isinstance(old, CompleteGraph):
         before = old.size * old.size / (old.size - 1.0)
         if abs(np.sqrt(size) - np.sqrt(before)) > tol * np.sqrt(size):

@@ -102,7 +102,8 @@ class _System:
         dv, dw, ds = self.direction(np.zeros_like(s.w))
         length = min(1.0, _room(s.w, dw), _room(s.s, ds), _room(s.v, dv))
         ahead = float(((s.w + length * dw) * (s.s + length * ds) / self.size).mean())
-        target = min(1.0, max(ahead / self.mu, 0.0)) ** 3 * self.mu * self.size
+        left = min(1.0, max(ahead / self.mu, 0.0)) if self.mu > 0.0 else 0.0
+        target = left**3 * self.mu * self.size
         # the second-order correction is of use only where the prediction was
         dv, dw, ds = self.direction(target - dw * ds if length > 0.1 else target)
         length = min(1.0, _INSIDE * min(_room(s.w, dw), _room(s.s, ds), _room(s.v, dv)))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
@@ -12,6 +15,8 @@ __all__ = ["ActiveSystem"]
 
 #: Iterations after which a system counts as too ill-conditioned for conjugate gradients.
 _PATIENCE = 150
+#: Relative changes of the diagonal that are tried where a matrix is singular.
+_SHIFTS = (0.0, 1e-15, 1e-14, 1e-12, 1e-10)
 
 
 class ActiveSystem:
@@ -52,18 +57,29 @@ class ActiveSystem:
             if x is not None:
                 return x
             self.stiff = True
-        matrix = (self._upper + self._lower + sparse.diags_array(self.diagonal)).tocsc()
-        # symmetric and positive definite: no pivoting, and an ordering for such matrices
-        factor = splu(
-            matrix,
-            permc_spec="MMD_AT_PLUS_A",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": True},
-        )
+        factor = self._factor()
         x = factor.solve(np.ascontiguousarray(rhs))
         # one step of refinement, since the factor is of a nearly singular matrix
         x += factor.solve(rhs - self._times(x))
         return np.asarray(x)
+
+    def _factor(self) -> Any:
+        """Return the Cholesky-like factor, of a nearby matrix where this one is singular.
+
+        Without a diagonal of its own a bipartite part of the graph makes it so.
+        """
+        links = self._upper + self._lower
+        for shift in _SHIFTS:
+            matrix = (links + sparse.diags_array((1.0 + shift) * self.diagonal)).tocsc()
+            # symmetric and positive definite: no pivoting, and an ordering for such matrices
+            with suppress(RuntimeError):  # SuperLU: the factor is exactly singular
+                return splu(
+                    matrix,
+                    permc_spec="MMD_AT_PLUS_A",
+                    diag_pivot_thresh=0.0,
+                    options={"SymmetricMode": True},
+                )
+        raise np.linalg.LinAlgError("a system of the graph step is singular; rescale the data")
 
     def _iterate(self, rhs: Array, tol: float) -> Array | None:
         """Run conjugate gradients with the diagonal as preconditioner; None if they fail."""

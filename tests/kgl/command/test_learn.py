@@ -17,6 +17,7 @@ import pytest
 import kgl
 from kgl.command import main
 from kgl.command.cells import read_times
+from kgl.command.outputs import text_file, write_all
 from kgl.command.tables import Table
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -267,6 +268,19 @@ def test_a_failing_writer_leaves_nothing_behind(folder, monkeypatch, capsys):
         "error: g.graphml: No space left on device; nothing was written\n"
     )
     assert sorted(folder.iterdir()) == before
+
+
+def test_what_a_killed_command_left_is_removed_by_the_next(tmp_path):
+    shown = [sys.executable, "-c", "import os; print(os.getpid())"]
+    ended = subprocess.run(shown, capture_output=True, text=True, check=True).stdout.strip()
+    alive = f".out.{os.getppid()}.part.csv"
+    for name in (f".out.{ended}.part.csv", alive, f".else.{ended}.part.csv"):
+        (tmp_path / name).write_text("half")
+    write_all({tmp_path / "out.csv": text_file("whole")})
+    left = {path.name for path in tmp_path.iterdir()} - {f".out.{ended}.part.csv"}
+    assert left == {"out.csv", alive, f".else.{ended}.part.csv"}
+    assert (tmp_path / f".out.{ended}.part.csv").exists() == (os.name != "posix")
+    assert (tmp_path / "out.csv").read_text() == "whole"
 
 
 def test_summary_without_outputs(folder, capsys):
