@@ -15,7 +15,7 @@ choice of kernels and of that smoothness: a row of :data:`MODELS`, not a separat
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,15 @@ import numpy as np
 from kgl._types import Array
 from kgl._validation import as_numbers, check_hyperparameter, check_option
 
-__all__ = ["MODELS", "PARTS", "ModelSpec", "graph_penalty", "kkt_residual", "kkt_residuals"]
+__all__ = [
+    "MODELS",
+    "PARTS",
+    "ModelSpec",
+    "graph_penalty",
+    "kkt_certificate",
+    "kkt_residual",
+    "kkt_residuals",
+]
 
 #: Names of the parts of the objective, in the order in which histories list them.
 PARTS = ("fit", "ridge", "smoothness", "graph")
@@ -191,6 +199,19 @@ def kkt_residuals(
             else:
                 residual[part] = _log_degree_residuals(graphs, barrier)
     return residual
+
+
+def kkt_certificate(
+    W: Array, Z: Array, psi: Array, *, regularizer: str, barrier: float
+) -> Callable[[Any], Array]:
+    """Return a function from indices of a batch to :func:`kkt_residuals`, worked out when asked."""
+
+    def certificate(which: Any) -> Array:
+        return kkt_residuals(
+            W[which], Z[which], psi[which], regularizer=regularizer, barrier=barrier
+        )
+
+    return certificate
 
 
 class _Graphs:

@@ -277,7 +277,7 @@ def _put(
     """Keep the graphs of the points that stop."""
     out.weights[which] = graph.weights[stop]
     out.scores[which] = graph.scores[stop]
-    out.residual[which] = graph.residual[stop]
+    out.residual[which] = graph.certificate(stop)
     if out.signs is not None and signs is not None:
         out.signs[which] = signs[stop]
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from kgl._types import Array
+from kgl.problem import kkt_certificate
 from kgl.solvers.graph_step import GraphStep, graph_step
 
 __all__ = ["close_in", "count_edges", "density_step", "edge_tolerance", "first_guess", "typical"]
@@ -97,7 +98,13 @@ def density_step(
         duals.update(zip(which, found.dual, strict=True))
         return found
 
-    return close_in(step, np.where(psi > 0, psi, guess), wanted, edge_tolerance(m), floor=floor)
+    psi = np.where(psi > 0, psi, guess)
+    best, psi = close_in(step, psi, wanted, edge_tolerance(m), floor=floor)
+    # each problem is that of the psi that came nearest
+    best.certificate = kkt_certificate(
+        best.weights, Z, psi, regularizer=regularizer, barrier=barrier
+    )
+    return best, psi
 
 
 class Graphs(Protocol):

@@ -39,7 +39,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgl._types import Array
-from kgl.problem import kkt_residuals
+from kgl.problem import kkt_certificate
 from kgl.solvers.log_degree import log_degree_step
 from kgl.solvers.newton import (
     DualPoint,
@@ -192,8 +192,8 @@ def graph_step(
         scores = 0.5 * point.slack
         weights = np.maximum(scores, 0.0)
         # Newton's own residual is that of its dual in its units, which tells when to stop
-        residual = kkt_residuals(weights, Z, psi)
-        return GraphStep(weights, scores, point.dual, residual, n_steps)
+        certificate = kkt_certificate(weights, Z, psi, regularizer=regularizer, barrier=barrier)
+        return GraphStep(weights, scores, point.dual, certificate, n_steps)
     if regularizer != "log-degree":
         raise ValueError(f"unknown regularizer {regularizer!r}; use 'frobenius' or 'log-degree'")
     return log_degree_step(Z, half_inverse, barrier, start, tol, max_steps)

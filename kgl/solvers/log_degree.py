@@ -121,11 +121,12 @@ def log_degree_step(
     excess = np.maximum(closest / _FARTHEST, 1.0)
     cost /= excess[:, None, None]
     unit = unit / excess
+    residual = np.full(n_problems, np.inf)
     step = GraphStep(
         np.zeros(Z.shape),
         np.zeros(Z.shape),
         np.zeros((n_problems, m)),
-        np.full(n_problems, np.inf),
+        residual.__getitem__,
         np.zeros(n_problems, dtype=int),
     )
     if not wide.all():
@@ -142,9 +143,10 @@ def log_degree_step(
         step.weights[~wide] = np.maximum(scores, 0.0)
         step.scores[~wide] = np.where(scores > 0.0, scores, scores * excess * excess)
         step.dual[~wide] = potential * (unit * excess)[:, 0] * excess[:, 0]
-        step.residual[~wide] = _certificate(step.weights[~wide], Z[~wide], psi[~wide], barrier)
-    for g in np.flatnonzero(~(step.residual <= _ACCURATE) & (step.n_steps < max_steps)):
-        _solve_again(step, int(g), Z[g], psi[g], barrier, max_steps - step.n_steps[g])
+        residual[~wide] = _certificate(step.weights[~wide], Z[~wide], psi[~wide], barrier)
+    for g in np.flatnonzero(~(residual <= _ACCURATE) & (step.n_steps < max_steps)):
+        most = max_steps - step.n_steps[g]
+        residual[g] = _solve_again(step, int(g), residual[g], Z[g], psi[g], barrier, most)
     return step
 
 
@@ -173,19 +175,19 @@ def _log_degree_newton(
 
 
 def _solve_again(
-    step: GraphStep, g: int, Z: Array, psi: float, barrier: float, max_steps: int
-) -> None:
-    """Replace one log-degree solution by that of the interior-point method, if it is better."""
+    step: GraphStep, g: int, before: float, Z: Array, psi: float, barrier: float, max_steps: int
+) -> float:
+    """Replace one solution by that of the interior-point method, if better; return its residual."""
     weights, n_steps = log_degree_interior_point(Z, psi, barrier, max_steps)
     step.n_steps[g] += n_steps
     residual = _certificate(weights[None], Z[None], np.array([psi]), barrier)[0]
     # a first solution that is no number, or that there is none, compares as false
-    if not np.isfinite(residual) or residual >= step.residual[g]:
-        return
+    if not np.isfinite(residual) or residual >= before:
+        return before
     potential = barrier / weights.sum(axis=1)
     missing = (potential[:, None] + potential - Z) / (4.0 * psi)
     np.fill_diagonal(missing, -np.inf)
     step.weights[g] = weights
     step.scores[g] = np.where(weights > 0.0, weights, np.minimum(missing, 0.0))
     step.dual[g] = potential / (2.0 * psi)
-    step.residual[g] = residual
+    return float(residual)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -46,8 +47,9 @@ class GraphStep:
         ``s / 2``; equal to the weight where that is positive, ``-inf`` on the diagonal.
     dual : array (G, k)
         Dual variables, to warm-start a later call.
-    residual : array (G,)
-        Relative KKT residual of the solution (0 is exact).
+    certificate : callable
+        Returns the relative KKT residuals (0 is exact) of some problems of the batch, given their
+        indices. Of a sequence of steps only the last needs them.
     n_steps : array of int (G,)
         Newton steps taken.
     """
@@ -55,8 +57,13 @@ class GraphStep:
     weights: Array
     scores: Array
     dual: Array
-    residual: Array
+    certificate: Callable[[Any], Array]
     n_steps: np.ndarray
+
+    @property
+    def residual(self) -> Array:
+        """Relative KKT residuals of all problems (G,)."""
+        return self.certificate(slice(None))
 
 
 @dataclass

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kgl._types import Array
 from kgl.laplacian import adjacency_from_edges, laplacian_from_adjacency
-from kgl.problem import MODELS
+from kgl.problem import MODELS, kkt_residual
 from kgl.solvers.alternating import Options, solve_points
 from kgl.solvers.density_step import count_edges, density_step, edge_tolerance
 from kgl.solvers.graph_step import graph_step
@@ -210,3 +210,17 @@ def test_every_point_may_start_from_a_graph_of_its_own() -> None:
     np.testing.assert_allclose(again.weights, cold.weights, atol=1e-8)
     for chunk in solve_grid(data, spec, {"lam": ones, "rho": ones, "psi": psi}, warm, chunk_size=2):
         np.testing.assert_allclose(chunk.batch.weights, cold.weights[chunk.where], atol=1e-8)
+
+
+@pytest.mark.parametrize("regularizer", REGULARIZERS)
+def test_a_certificate_is_of_the_psi_that_was_found(regularizer: str) -> None:
+    Z = np.stack([distances(9, seed) * 10.0**seed for seed in range(4)])
+    found, psi = density_step(Z, np.zeros(4), np.array([9, 12, 15, 20]), regularizer=regularizer)
+    assert len(np.unique(psi)) == 4
+    own = [
+        kkt_residual(W, one, p, regularizer=regularizer)
+        for W, one, p in zip(found.weights, Z, psi, strict=True)
+    ]
+    np.testing.assert_array_equal(found.residual, own)
+    assert found.residual.max() < 1e-12
+    np.testing.assert_array_equal(found.certificate(np.array([2, 0])), found.residual[[2, 0]])
