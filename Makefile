@@ -23,7 +23,7 @@ READY := $(VENV)/.stamp-project
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help env test check docs figures preview inference pays trust smoke slurm-test compare bench bench-scale peers lock clean
+.PHONY: help env test check docs dist figures preview inference pays trust smoke slurm-test compare bench bench-scale peers lock clean
 
 # One BLAS thread everywhere: results and timings do not depend on the number of cores, and
 # parallelism comes from processes.
@@ -91,6 +91,15 @@ $(DOCS): requirements/docs.txt $(LOCKED) | $(READY)
 docs: $(READY) $(DOCS) ## Build the site in docs/_build/html
 	"$(BIN)/python" -m sphinx --fail-on-warning --keep-going --quiet -c docs -d docs/_build/doctrees . docs/_build/html
 	"$(BIN)/python" docs/_site/links.py docs/_build/html
+
+# From a copy of what is committed, so that nothing else gets in. The wheel is built from the archive.
+dist: $(READY) ## Build the source archive and the wheel of the last commit in dist/
+	rm -rf build/dist dist
+	mkdir -p build/dist dist
+	git archive HEAD | tar -x -C build/dist
+	cd build/dist && "$(abspath $(BIN))/python" -c 'from setuptools.build_meta import build_sdist; build_sdist("$(CURDIR)/dist")'
+	"$(BIN)/python" -m pip wheel --quiet --no-deps --no-build-isolation --no-index --wheel-dir dist dist/*.tar.gz
+	rm -rf build/dist
 
 # A run that was stopped, even killed outright, goes on with the same command.
 figures: $(READY) ## Run the whole replication: every figure, its table, the verdict and a report page

@@ -127,6 +127,14 @@ def test_the_addresses_of_the_project_agree():
     assert meta["issueTracker"] == urls["Issues"]
     assert meta["description"] == PROJECT["description"]
     json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8"))
+    written = "\n".join(
+        p.read_text(encoding="utf-8") for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    )
+    named = set(re.findall(r"https://github\.com/kernel-graph-learning/[\w/.-]+\w", written))
+    assert named == {urls["Source"], urls["Issues"]}
+    # for a BibTeX entry of the software
+    faq = (ROOT / "docs/faq.md").read_text(encoding="utf-8")
+    assert f"version = {{{citation['version']}}}" in faq
 
 
 def test_importing_the_library_loads_nothing_of_the_replication():

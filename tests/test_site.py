@@ -3,11 +3,12 @@
 import ast
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from docs._site import figures, links, pages, publish
+from docs._site import figures, links, pages, publish, release
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -50,6 +51,26 @@ def test_versions_are_published_side_by_side(tmp_path):
     assert [entry["version"] for entry in switcher] == ["0.10", "0.2", "dev"]
     assert [entry["preferred"] for entry in switcher] == [True, False, False]
     assert "0.10/docs/index.html" in (published / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_notes_of_a_release_are_its_part_of_the_changelog():
+    sections = ("## Unreleased", "## 0.1.1 (2027-01-02)", "- new", "## 0.1.0 (2026-12-01)", "- old")
+    changelog = "\n\n".join(["# Changelog", *sections]) + "\n"
+    assert release.notes(changelog, "0.1.1") == "- new\n"
+    assert release.notes(changelog, "0.1.0") == "- old\n"
+    for version in ("0.1", "0.2.0", "Unreleased"):
+        with pytest.raises(ValueError, match="no text"):
+            release.notes(changelog, version)
+    with pytest.raises(ValueError, match="no text"):
+        release.notes("## 0.1.0\n\n- not dated\n", "0.1.0")
+
+
+def test_a_version_without_dev_can_be_tagged(capsys):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    if "dev" not in project["version"]:
+        assert release.main(project["version"]) == 0
+    assert release.main("0.0.0") == 1
+    assert "pyproject.toml has" in capsys.readouterr().err
 
 
 def test_links_to_directories_lead_to_the_repository():
