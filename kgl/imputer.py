@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kgl._threads import checked_table
 from kgl._types import Array
-from kgl._validation import as_floats
+from kgl._validation import as_floats, refuse_ragged
 from kgl.base import GraphLearner
 from kgl.bayesian import BayesianKGL
 from kgl.folds import hold_out
@@ -90,14 +90,20 @@ class KGLImputer(TransformerMixin, BaseEstimator):
         **side
             ``x``, ``z``, ``K_x`` and ``K_z``, as for :meth:`GraphLearner.fit`.
         """
+        refuse_ragged(X, "X")
         if self.estimator is None:
             shape = np.shape(X)
             m = shape[1] if len(shape) == 2 else 2
             model: GraphLearner | BayesianKGL = KGL(
                 density=default_density(m) if m < LARGE_FROM else None
             )
-        else:
+        elif isinstance(self.estimator, GraphLearner | BayesianKGL):
             model = clone(self.estimator)
+        else:
+            raise TypeError(
+                f"estimator = {self.estimator!r} is no graph learner of kgl; give one, such as "
+                "kgl.KGL(density=0.2), and not its class"
+            )
         if not model._spec.fitted:
             raise ValueError("GL fits no signals, so it cannot impute; use KGL or KGLN")
         self.estimator_ = model.fit(X, **side)
