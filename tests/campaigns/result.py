@@ -43,7 +43,7 @@ class Tally:
         self.details: dict[str, Any] = {}
         self._begin = self._shown = time.monotonic()
 
-    def fault(self, kind: str, **what: Any) -> None:
+    def fault(self, kind: str, /, **what: Any) -> None:
         """Count a fault and keep what is needed to see it again."""
         if kind not in self.faults:
             raise KeyError(f"{kind!r} is not one of the faults {list(self.faults)}")
