@@ -153,7 +153,7 @@ def _read_archive(path: Path) -> Any:
 KINDS = (
     Kind("fits and data (.npz)", _npz, lambda path: io.load_arrays(path)),
     Kind("one model's fits (.npz)", _npz, lambda path: io.load_fits(path)),
-    Kind("kept fits (.npz), made again if damaged", _cached, lambda p: io.cached(p.parent, "key", _arrays)),
+    Kind("kept fits (.npz), made again", _cached, lambda p: io.cached(p.parent, "key", _arrays)),
     Kind("tables (.parquet)", _parquet, io.load_table),
     Kind("published table (.csv)", _gallery("fig2.csv"), _published),
     Kind("published claims (.csv)", _gallery("claims.csv"), _published),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -24,10 +23,28 @@ class Campaign:
     what: str
     bar: str
 
-    @property
-    def run(self) -> Callable[[int, int], dict[str, Any]]:
-        found: Callable[[int, int], dict[str, Any]] = import_module(self.module).run
-        return found
+    def run(self, budget: int, seed: int) -> dict[str, Any]:
+        """Return the result of a run."""
+        found: dict[str, Any] = import_module(self.module).run(budget, seed)
+        return found if "faults" in found else _of_certificates(found)
+
+
+def _of_certificates(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of the campaign of certificates as others have it."""
+    kinds = {
+        "beyond": "residuals beyond the factor", "silent": "silent failures", "errors": "errors"
+    }  # fmt: skip
+    paths = found["paths"]
+    return {
+        "tried": found["problems"],
+        "faults": {text: len(found[key]) for key, text in kinds.items()},
+        "counts": {f"of: {name}": row["problems"] for name, row in paths.items()},
+        "examples": [dict(one, fault=text) for key, text in kinds.items() for one in found[key]],
+        "details": {
+            "largest factor": max(row["largest_ratio"] for row in paths.values()),
+            "largest residual": max(row["largest_residual"] for row in paths.values()),
+        },
+    }
 
 
 _ALL = (
@@ -38,9 +55,10 @@ _ALL = (
         "certificate without a warning",
     ),
     Campaign(
-        "certificates", "tests.campaigns.certificates", "problems", 1_000, 50,
+        "certificates", "tests.campaigns.certificates", "problems", 12_000, 400,
         "Log-degree problems whose nodes have scales over up to eight decades.",
-        "the residual recomputed in extended precision is within a factor of 10 of the reported one",
+        "the residual recomputed in extended precision is within a factor of 10 of the reported "
+        "one; none above 1e-8 without a warning",
     ),
     Campaign(
         "bits", "tests.campaigns.bits", "flips and truncations", 2_000, 200,

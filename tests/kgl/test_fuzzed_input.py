@@ -30,11 +30,19 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: kgl.GL().fit(np.array([[{}] * 3] * 4)), TypeError, r"not 'dict'\); pass an array"),
     (lambda: kgl.GL().fit(kgl.RowSums.of(Y)), TypeError, r"Y, a RowSums, cannot be read"),
     (lambda: kgl.GL2Step().partial_fit([["a", "b"]]), ValueError, r"float: 'a'\); pass an array"),
-    (lambda: kgl.GL(allowed_edges=3).fit(Y), TypeError, r"allowed_edges must be pairs .* pass"),
+    (
+        lambda: kgl.GL(allowed_edges=3).fit(Y),
+        ValueError,
+        r"allowed_edges = 3 is no collection .* pass",
+    ),
     (lambda: kgl.GL(allowed_edges=[([], 1)]).fit(Y), ValueError, r"names the node \[\], which is"),
-    (lambda: kgl.GL(edge_penalty="a").fit(Y), ValueError, r"edge_penalty, a str, .* pass an ar"),
+    (
+        lambda: kgl.GL(edge_penalty="a").fit(Y),
+        ValueError,
+        r"edge_penalty does not hold .* pass an ar",
+    ),
     (lambda: kgl.GL(edge_penalty=[1.0]).fit(Y), ValueError, r"\(1,\) but there are 5 nodes; pass"),
-    (lambda: kgl.KGL(psi=1.0, init=int).fit(Y), TypeError, r"init, a type, cannot be read"),
+    (lambda: kgl.KGL(psi=1.0, init=int).fit(Y), ValueError, r"init does not hold numbers; pass"),
     (lambda: kgl.GL(psi=5e-324).fit(Y), ValueError, r"psi = .* pass a number between"),
     (lambda: kgl.GL(psi=10**400).fit(Y), TypeError, r"psi must be one number"),
     (lambda: kgl.GL(solver=["newton"]).fit(Y), ValueError, r"unknown solver \['newton'\]"),
@@ -125,3 +133,17 @@ def test_fractions_and_lone_surrogates() -> None:
 def test_as_many_clusters_as_nodes_of_a_sparse_graph() -> None:
     W = sparse.csr_array(np.ones((4, 4)) - np.eye(4))
     assert sorted(metrics.spectral_clusters(W, 4)) == [0, 1, 2, 3]
+
+
+def test_hidden_values_of_masked_arrays_are_imputed() -> None:
+    hidden = np.random.default_rng(1).random(Y.shape) < 0.2
+    masked = np.ma.masked_array(np.where(hidden, 1e6, Y), hidden)
+    plain = kgl.KGLImputer().fit_transform(np.where(hidden, np.nan, Y))
+    np.testing.assert_array_equal(kgl.KGLImputer().fit_transform(masked), plain)
+
+
+@pytest.mark.parametrize("model", [kgl.GL2Step, kgl.KGLN])
+def test_new_rows_are_imputed_as_those_of_the_fit(model: Any) -> None:
+    data = np.where(np.random.default_rng(1).random(Y.shape) < 0.2, np.nan, Y)
+    imputer = kgl.KGLImputer(estimator=model(density=0.4, rho=0.5)).fit(data)
+    np.testing.assert_allclose(imputer.transform(data[:4]), imputer.transform(data)[:4], rtol=1e-6)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-import kgl.folds
 from tests.campaigns.fuzz import fits, tools
 from tests.campaigns.fuzz.judge import Call, judge
 from tests.campaigns.fuzz.values import Draw
