@@ -1,8 +1,8 @@
 """Kills at random moments of the smoke study, which the same command must go on from.
 
-A run of the study is killed many times: the whole of it, its jobs included; one job alone; Snakemake
-alone, whose jobs go on without it while the next run starts; and by Ctrl-C. After every kill the
-same command is started again. In the end it must have succeeded without any other step, and the
+A run of the study is killed many times: the whole of it, its jobs included; one job alone;
+Snakemake alone, whose jobs go on without it while the next run starts; and by Ctrl-C. After every
+kill the same command is started again. In the end it must have succeeded without any other step, and the
 results must have the bytes of a run that nobody disturbed, with no file more or less. Rules that no
 kill has hit yet are waited for, so that every rule is hit.
 """
@@ -24,7 +24,8 @@ import numpy as np
 import psutil
 
 from tests.campaigns.result import ROOT, Tally, commit
-from tests.cluster.run import Run, compare
+from tests.cluster.files import compare
+from tests.cluster.run import Run
 from tests.experiments.workflow.conftest import Checkout
 
 FAULTS = ("different results", "manual steps", "stray files", "rules that were never hit")
@@ -202,10 +203,10 @@ def run(budget: int, seed: int) -> dict[str, Any]:
             if reason:
                 tally.fault("manual steps", what=reason)
                 continue
-            unlike, _, n_files = compare(plain, one)
+            found = compare(plain.checkout.files("results"), one.checkout.files("results"))
             tally.counts["studies finished"] += 1
-            tally.counts["files compared"] += n_files
-            for path in unlike:
+            tally.counts["files compared"] += sum(map(len, found))
+            for path in found.different:
                 tally.fault("different results", what=path)
             for path in stray(one):
                 tally.fault("stray files", what=path)

@@ -203,8 +203,8 @@ def kernel(d: Draw) -> Call:
     """Make a kernel of covariates."""
     size = int(d.rng.integers(2, 7))
     X = d.covariates(size)
-    which = d.one(["RBF", "Linear", "Mixed", "Auto", "Function", "Laplacian", "as_kernel"]
-                  + ["check_kernel", "nearest_psd", "normalize", "kernel_eigen", "cross"])  # fmt: skip
+    names = "RBF Linear Mixed Auto Function Laplacian as_kernel cross check_kernel normalize"
+    which = d.one([*names.split(), "nearest_psd", "kernel_eigen"])
     if which == "RBF":
         gamma = d.one([None, d.number()])
         bandwidth = d.option(list(kernels.BANDWIDTH_RULES))
@@ -232,8 +232,8 @@ def kernel(d: Draw) -> Call:
         periods = d.one([(), (24,), (d.number(),), d.strange()])
         return Call(which, lambda X: kernels.Auto(periods=periods).fit(X).matrix, (X,), check=_psd)
     if which == "Function":
-        function = d.one([lambda a, b: float(np.dot(a, b)), lambda a, b: 1.0, lambda a, b: np.nan]
-                         + [lambda a, b: "x", lambda a, b: -1.0, lambda a: 1.0, 3, None])  # fmt: skip
+        wrong = [lambda a, b: "x", lambda a, b: -1.0, lambda a: 1.0, 3, None]
+        function = d.one([lambda a, b: a @ b.T, lambda a, b: np.nan, lambda a, b: 1.0, *wrong])
         return Call(
             "FunctionKernel", lambda X: kernels.FunctionKernel(function).fit(X).matrix, (X,)
         )
