@@ -68,7 +68,9 @@ class Mixed(Kernel):
             chosen = getattr(self, name)
             if chosen is not None:
                 one = isinstance(chosen, (str, int, np.integer))
-                if not one and not isinstance(chosen, Iterable):
+                many = isinstance(chosen, Iterable) and not isinstance(chosen, dict)
+                chosen = list(chosen) if many and not one else chosen
+                if not one and not (many and all(isinstance(c, Hashable) for c in chosen)):
                     raise TypeError(
                         f"{name} must name columns, got {chosen!r}; pass their names or positions"
                     )

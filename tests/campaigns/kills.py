@@ -2,9 +2,9 @@
 
 A run of the study is killed many times: the whole of it, its jobs included; one job alone;
 Snakemake alone, whose jobs go on without it while the next run starts; and by Ctrl-C. After every
-kill the same command is started again. In the end it must have succeeded without any other step, and the
-results must have the bytes of a run that nobody disturbed, with no file more or less. Rules that no
-kill has hit yet are waited for, so that every rule is hit.
+kill the same command is started again. In the end it must have succeeded without any other step,
+and the results must have the bytes of a run that nobody disturbed, with no file more or less. Rules
+that no kill has hit yet are waited for, so that every rule is hit.
 """
 
 from __future__ import annotations

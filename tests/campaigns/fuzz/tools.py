@@ -58,7 +58,7 @@ def residual(d: Draw) -> Call:
         W = kgl.laplacian.adjacency_from_edges(W)
 
     def check(found: Any, messages: list[str]) -> list[str]:
-        return [] if found >= 0 else [f"the residual is {found}"]
+        return [f"the residual is {found}"] if found < 0 else []  # NaN: it cannot be judged
 
     return Call(
         "kkt_residual", kgl.kkt_residual, (W, d.distances(m), d.number()), given, check=check
