@@ -87,6 +87,7 @@ rule all:
         f"{OUT}/provenance/{NAME}.json",
         f"{OUT}/claims/{NAME}.csv" if CLAIMS else [],
         list(PUBLISHED),
+        publish.sums(PLAN),
         list(REPORT.values()),
         PAGE.get("text", []),
         # Intermediate files too: a corrupt one that was removed is made again, instead of a run
@@ -262,7 +263,8 @@ rule publish:
         list(PUBLISHED.values()),
     output:
         # tracked files: Snakemake would delete plain outputs first, and lose them if the job fails
-        update(list(PUBLISHED)),
+        shown=update(list(PUBLISHED)),
+        sums=update(publish.sums(PLAN)),
     log:
         f"{OUT}/logs/publish.log",
     localrule: True
@@ -275,6 +277,7 @@ if REPORT:
     rule verdict:
         input:
             files=list(PUBLISHED),
+            sums=publish.sums(PLAN),
             templates=sorted(map(str, Path("experiments/report").glob("*.[cj]*"))),
             # made by a target of its own, and read from figures/
             inference=sorted(map(str, Path("figures").glob("inference.*"))),

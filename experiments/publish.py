@@ -12,11 +12,12 @@ from experiments.io import digest
 from experiments.measured import BESIDE, KINDS, PAGES, Measured, measured
 from experiments.plan import Plan
 from experiments.registry import model
+from experiments.sums import SUMS
 
 __all__ = [
     "EXAMPLE", "arrays", "benchmarks", "captions", "claim_tables", "designs", "drawn", "looks",
     "measured_parts", "measured_studies", "page", "pictures", "published", "record",
-    "report_files", "scored", "simulated", "simulated_parts",
+    "report_files", "scored", "simulated", "simulated_parts", "sums",
 ]  # fmt: skip
 
 #: The picture of the README's example.
@@ -138,6 +139,11 @@ def published(plan: Plan) -> dict[str, str]:
         if not absent.get(kind):
             files[f"{kind}{plan.suffix}.{end}"] = f"{out}/{kind}/{plan.name}{plan.suffix}.{end}"
     return {f"{_gallery(plan)}/{name}": source for name, source in files.items()}
+
+
+def sums(plan: Plan) -> list[str]:
+    """Return the list of checksums of the gallery, if there is one."""
+    return [f"{_gallery(plan)}/{SUMS}"] if published(plan) else []
 
 
 def report_files(plan: Plan) -> dict[str, str]:

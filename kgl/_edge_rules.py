@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,10 @@ def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
     # a list of two pairs is not a 2 x 2 matrix
     if array.dtype == bool or (is_array and array.shape == (m, m)):
         if array.shape != (m, m):
-            raise ValueError(f"{what} is a {array.shape} matrix but there are {m} nodes")
+            raise ValueError(
+                f"{what} is a {array.shape} matrix but there are {m} nodes; pass one row and one "
+                "column for each"
+            )
         matrix = array.astype(bool)
         if not np.array_equal(matrix, matrix.T):
             raise ValueError(f"{what} is not symmetric; edges have no direction, use M | M.T")
@@ -64,7 +67,7 @@ def named_ends(pairs: Iterable[Any], names: list[Any], what: str) -> np.ndarray:
                 f"({names[0]!r}, {names[1]!r}), a boolean matrix or a networkx graph"
             ) from None
         for node in (a, b):
-            if node not in position:
+            if not isinstance(node, Hashable) or node not in position:
                 raise ValueError(
                     f"{what} names the node {node!r}, which is not a column of Y; "
                     f"nodes are {names[:5]!r}{'...' if len(names) > 5 else ''}"
@@ -103,7 +106,10 @@ def edge_cost_matrix(
         refuse_masked(penalty, "edge_penalty")
         cost = np.array(as_numbers(penalty, "edge_penalty"))
         if cost.shape != (m, m):
-            raise ValueError(f"edge_penalty is {cost.shape} but there are {m} nodes")
+            raise ValueError(
+                f"edge_penalty is {cost.shape} but there are {m} nodes; pass one number for each "
+                "pair, as a matrix"
+            )
         bad = np.argwhere(~(cost >= 0))
         if len(bad):
             i, j = bad[0]

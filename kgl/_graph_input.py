@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kgl._types import Array, Mask
-from kgl._validation import as_numbers
+from kgl._validation import as_numbers, is_number
 from kgl.laplacian import edges_from_adjacency, n_nodes_from_edges
 
 __all__ = ["as_edge_rows", "as_edges", "true_edges", "without_small"]
@@ -77,9 +75,11 @@ def without_small(values: Array, threshold: float | None, name: str) -> Array:
     """Weights with the small ones set to zero (rows of ``(N, E)``), or scores as they are."""
     if threshold is None:
         if np.isposinf(values).any():
-            raise ValueError(f"{name} contains +inf; scores are finite, or -inf where forbidden")
+            raise ValueError(
+                f"{name} contains +inf; scores must be finite, or -inf where a pair is forbidden"
+            )
         return values
-    if not (isinstance(threshold, Real) and 0 <= threshold < 1):
+    if not is_number(threshold) or not 0 <= threshold < 1:
         raise ValueError(
             f"threshold={threshold!r}; pass a fraction of the largest weight in [0, 1), or None "
             "where scores are meant"

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from kgl._graph_input import without_small
 from kgl._types import Array
-from kgl._validation import check_whole
+from kgl._validation import as_floats, check_whole
 
 __all__ = [
     "SparsePairs",
@@ -63,7 +63,11 @@ def sparse_pairs(W_true: Any, W_est: Any, names: tuple[str, str]) -> SparsePairs
 
 def _upper(W: Any, name: str) -> sparse.csr_array:
     """Return the upper triangle of a symmetric matrix."""
-    found = sparse.csr_array(W if sparse.issparse(W) else np.asarray(W, dtype=float)).astype(float)
+    if not sparse.issparse(W):
+        W = as_floats(W, name)
+        if W.ndim != 2:
+            raise ValueError(f"{name} has shape {W.shape}; pass a square m x m matrix")
+    found = sparse.csr_array(W).astype(float)
     if found.ndim != 2 or found.shape[0] != found.shape[1]:
         raise ValueError(f"{name} has shape {found.shape}; pass a square m x m matrix")
     if not np.isfinite(found.data).all():
@@ -94,6 +98,8 @@ def sparse_clusters(W: Any, k: int, seed: int) -> NDArray[np.intp]:
     if k == 1 or not W.nnz:
         return np.zeros(m, dtype=np.intp)
     sparse_pairs(W, W, ("W", "W"))  # refuses what is no graph
+    if k == m:  # scikit-learn's eigensolver needs k < m, and there is only one such clustering
+        return np.arange(m, dtype=np.intp)
     parts, labels = connected_components(W, directed=False)
     if parts > 1:
         largest = int(np.bincount(labels).argmax())

@@ -21,10 +21,14 @@ __all__ = [
     "check_names",
     "check_observations",
     "check_option",
+    "check_seed",
     "check_whole",
     "count_masked",
     "index_covariates",
+    "is_number",
     "refuse_masked",
+    "refuse_no_numbers",
+    "refuse_ragged",
     "refuse_text",
 ]
 
@@ -37,10 +41,14 @@ _MEANING = {
 }
 
 
+#: Hyperparameters beyond these leave the range of double precision within a fit.
+_LEAST, _MOST = 1e-250, 1e250
+
+
 def check_option(name: str, value: object, choices: Iterable[str]) -> str:
     """Return ``value`` if it is one of ``choices``."""
     choices = tuple(choices)
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         listed = ", ".join(repr(c) for c in choices)
         raise ValueError(f"unknown {name} {value!r}; choose one of {listed}")
     return str(value)
@@ -55,7 +63,34 @@ def check_hyperparameter(name: str, value: Any) -> float:
             f"{name} = {number:g} ({meaning}) must be positive and finite; "
             "for almost no effect pass a small number such as 1e-8"
         )
+    if not _LEAST <= number <= _MOST:
+        raise ValueError(
+            f"{name} = {number:g} is beyond what double precision can compute with; pass a number "
+            f"between {_LEAST:g} and {_MOST:g}"
+        )
     return number
+
+
+def is_number(value: Any, *, whole: bool = False) -> bool:
+    """Whether a value is one real number that a float can hold, or one whole number, no bool."""
+    if not isinstance(value, Integral if whole else Real) or isinstance(value, bool | np.bool_):
+        return False
+    try:
+        float(value)
+    except OverflowError:
+        return whole
+    return True
+
+
+def check_seed(name: str, value: Any) -> np.random.Generator:
+    """Return a generator, or refuse what NumPy makes none of."""
+    try:
+        return np.random.default_rng(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} = {value!r} is no source of random numbers; pass a whole number of at least "
+            "0, or a numpy.random.Generator"
+        ) from None
 
 
 def _number(name: str, value: Any) -> float:
@@ -63,18 +98,19 @@ def _number(name: str, value: Any) -> float:
         if isinstance(value, (bool, str, bytes)):
             raise TypeError
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(
             f"{name} must be one number, got {value!r}; pass a number such as 0.1 (for many "
             "values of lam, rho or psi use kgl.fit_grid)"
         ) from None
 
 
-def check_whole(name: str, value: Any, low: int, high: int, what: str) -> int:
-    """Return a whole number between two others."""
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not (whole and low <= value <= high):
-        raise ValueError(f"{name}={value!r} {what}; pass a whole number between {low} and {high}")
+def check_whole(name: str, value: Any, low: int, high: int | None = None, what: str = "") -> int:
+    """Return a whole number of at least ``low`` and at most ``high``."""
+    if not is_number(value, whole=True) or value < low or (high is not None and value > high):
+        limits = f"of at least {low}" if high is None else f"between {low} and {high}"
+        wrong = f"{name}={value!r} {what}; pass" if what else f"{name} = {value!r} must be"
+        raise ValueError(f"{wrong} a whole number {limits}")
     return int(value)
 
 
@@ -82,7 +118,7 @@ def as_numbers(values: Any, name: str) -> Array:
     """Return an array of floats."""
     try:
         return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} does not hold numbers; pass an array of floats") from None
 
 
@@ -190,16 +226,12 @@ def _order(
 
 def _counts(labels: list[Any]) -> bool:
     """Whether labels are 0, 1, 2, ...: an index that nobody set."""
-    return all(_is_real(label) and label == k for k, label in enumerate(labels))
+    return all(is_number(label) and label == k for k, label in enumerate(labels))
 
 
 def _sorted_numbers(labels: list[Any]) -> list[Any]:
     """Return the labels in ascending order if all are numbers, else as they are."""
-    return sorted(labels) if all(_is_real(label) for label in labels) else labels
-
-
-def _is_real(label: Any) -> bool:
-    return isinstance(label, Real) and not isinstance(label, bool)
+    return sorted(labels) if all(is_number(label) for label in labels) else labels
 
 
 def _some(labels: list[Any]) -> str:
@@ -269,8 +301,43 @@ def index_covariates(Y: Any) -> Any:
     return Y.index.to_numpy()
 
 
-def as_floats(Y: Any) -> Array:
+def as_floats(Y: Any, name: str = "Y") -> Array:
     """Return a new float array in which whatever the container calls missing is NaN."""
+    try:
+        found = _as_floats(Y)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _no_numbers(Y, name, error) from None
+    if found.ndim == 0 and not isinstance(Y, Real):  # of a sparse matrix, say
+        raise _no_numbers(Y, name, "it is no table")
+    return found
+
+
+def _no_numbers(Y: Any, name: str, reason: object) -> TypeError | ValueError:
+    """Return the error of what is no table of numbers."""
+    kind = TypeError if isinstance(reason, TypeError) else ValueError
+    return kind(
+        f"{name}, a {type(Y).__name__}, cannot be read as a table of numbers ({reason}); pass an "
+        "array or a DataFrame of real numbers, NaN where missing"
+    )
+
+
+def refuse_no_numbers(Y: Any) -> None:
+    """Refuse data of other types than numbers, before scikit-learn does with NumPy's message."""
+    kinds = [str(Y[name].dtype) for name in Y.columns] if hasattr(Y, "columns") else []
+    plain = getattr(getattr(Y, "dtype", None), "kind", "O") in "biuf"
+    if not plain and not hasattr(Y, "toarray") and (not kinds or "object" in kinds):
+        as_floats(Y)
+
+
+def refuse_ragged(Y: Any, name: str = "Y") -> None:
+    """Refuse nested lists whose rows differ in length, of which NumPy makes no table."""
+    if isinstance(Y, list | tuple):
+        as_floats(Y, name)
+
+
+def _as_floats(Y: Any) -> Array:
+    if np.iscomplexobj(Y):
+        raise TypeError("it holds complex numbers")
     if np.ma.isMaskedArray(Y) or count_masked(Y):
         return np.asarray(np.ma.filled(np.ma.array(Y, dtype=float), np.nan))
     if hasattr(Y, "to_numpy") and hasattr(Y, "loc"):

@@ -223,7 +223,7 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
             if degree > m - 1:
                 raise ValueError(
                     f"average_degree = {degree:g} is more than the {m - 1} neighbours a node can "
-                    f"have among {m} nodes"
+                    f"have among {m} nodes; pass a number of at most {m - 1}"
                 )
             target = degree / (m - 1)
         elif self.density is None and m >= LARGE_FROM:

@@ -96,6 +96,11 @@ class GraphExport:
         graph.add_nodes_from(self.node_names_)
         if attributes is not None:
             m = weights.shape[0]
+            if not hasattr(attributes, "loc") or not hasattr(attributes, "columns"):
+                raise TypeError(
+                    f"attributes must be a DataFrame, got a {type(attributes).__name__}; pass one "
+                    "with a row for each node and a named column for each attribute"
+                )
             table = align(attributes, self.node_names_, "attributes", size=m)
             if len(table) != m:
                 raise ValueError(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgl._types import Array
-from kgl._validation import check_option
+from kgl._validation import check_option, check_seed, check_whole
 from kgl.problem import MODELS, ModelSpec
 from kgl.solvers.alternating import Options
 
@@ -85,10 +85,12 @@ def split(
     list of bool arrays (n, m)
         True where held out; every row and column keeps an observed entry.
     """
+    check_option("how", how, HOLD_OUTS)
     if how == "auto":
         how = "gaps" if _mean_run(~mask) >= LONG_RUN else "random"
     if how == "random":
         return hold_out(mask, n_folds, rng)
+    check_whole("n_folds", n_folds, 2)
     if how == "gaps":
         if mask.all():
             raise ValueError(
@@ -130,8 +132,8 @@ def choose_folds(
     mask = ~np.isnan(values)
     if isinstance(folds, str):
         check_option("folds", folds, HOLD_OUTS)
-        return split(mask, n_folds, np.random.default_rng(seed), folds)
-    given = [np.asarray(held, dtype=bool) for held in folds]
+        return split(mask, n_folds, check_seed("seed", seed), folds)
+    given = [np.asarray(held, dtype=bool) for held in folds] if isinstance(folds, Iterable) else []
     if len(given) < 2 or any(h.shape != mask.shape or not (h & mask).any() for h in given):
         raise ValueError(
             f"folds must be two or more boolean arrays of the shape of Y, {mask.shape}, each with "

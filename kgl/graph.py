@@ -8,7 +8,7 @@ import numpy as np
 
 from kgl._edge_rules import check_every_node
 from kgl._types import Array
-from kgl._validation import check_hyperparameter, check_option
+from kgl._validation import as_floats, check_hyperparameter, check_option, refuse_masked
 from kgl.laplacian import laplacian_from_adjacency
 from kgl.solvers.graph_step import graph_step, warn_if_inexact
 
@@ -53,7 +53,8 @@ def learn_laplacian(
            [-0.75,  1.5 , -0.75],
            [ 0.  , -0.75,  0.75]])
     """
-    Z = np.array(Z, dtype=float)
+    refuse_masked(Z, "Z")
+    Z = as_floats(Z, "Z")
     if Z.ndim != 2 or Z.shape[0] != Z.shape[1] or len(Z) < 2:
         raise ValueError(f"Z must be a square matrix of at least 2 nodes, got shape {Z.shape}")
     np.fill_diagonal(Z, 0.0)

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kgl._parallel import check_n_jobs, in_order
 from kgl._progress import reporter
 from kgl._types import Array
-from kgl._validation import check_fraction, check_hyperparameter
+from kgl._validation import check_flag, check_fraction, check_hyperparameter
 from kgl.base import GraphLearner
 from kgl.grid_result import KERNEL_AXES, GridResult
 from kgl.laplacian import edges_from_adjacency
@@ -119,6 +119,8 @@ def fit_grid(
             f"chunk_size = {chunk_size!r} must be at least 1, or None; give a whole number"
         )
     n_jobs = check_n_jobs(n_jobs)
+    for name, flag in (("signals", signals), ("objective", objective), ("keep", keep)):
+        check_flag(name, flag)
     given = {"lam": lam, "rho": rho, "psi": psi, "density": density}
     side = {"K_x": K_x, "K_z": K_z, "x": x, "z": z}
     kernels = kernel_axes(model, options)

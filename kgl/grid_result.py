@@ -9,6 +9,7 @@ import numpy as np
 
 from kgl._optional import import_optional
 from kgl._types import Array
+from kgl._validation import check_whole
 from kgl.base import GraphLearner
 from kgl.laplacian import adjacency_from_edges, laplacian_from_adjacency
 from kgl.problem import PARTS
@@ -87,8 +88,13 @@ class GridResult:
         """Objective of each point, where asked for."""
         return None if self.objective_parts is None else self.objective_parts.sum(axis=1)
 
+    def _at(self, index: int) -> int:
+        """Return a position in the grid, counted from the end where it is negative."""
+        return check_whole("index", index, -len(self), len(self) - 1)
+
     def point(self, index: int) -> dict[str, Any]:
         """Return the hyperparameters that give one point: with psi, not with a density."""
+        index = self._at(index)
         return {
             name: values[index] if name in KERNEL_AXES else float(values[index])
             for name, values in self.params.items()
@@ -99,12 +105,13 @@ class GridResult:
         """Return the weights of one point as a matrix."""
         if self.weights is None:
             raise ValueError("the weights were not kept; call fit_grid with keep=True")
-        return adjacency_from_edges(self.weights[index])
+        return adjacency_from_edges(self.weights[self._at(index)])
 
     def laplacian(self, index: int) -> Array:
         """Return the Laplacian of one point."""
+        W = self.adjacency(index)
         signs = None if self.signs is None else adjacency_from_edges(self.signs[index])
-        return laplacian_from_adjacency(self.adjacency(index), signs)
+        return laplacian_from_adjacency(W, signs)
 
     def estimator(self, index: int) -> GraphLearner:
         """Return the estimator of one point, not fitted."""

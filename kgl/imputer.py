@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kgl._threads import checked_table
 from kgl._types import Array
-from kgl._validation import as_floats
+from kgl._validation import as_floats, count_masked, refuse_ragged
 from kgl.base import GraphLearner
 from kgl.bayesian import BayesianKGL
 from kgl.folds import hold_out
@@ -90,14 +90,20 @@ class KGLImputer(TransformerMixin, BaseEstimator):
         **side
             ``x``, ``z``, ``K_x`` and ``K_z``, as for :meth:`GraphLearner.fit`.
         """
+        refuse_ragged(X, "X")
         if self.estimator is None:
             shape = np.shape(X)
             m = shape[1] if len(shape) == 2 else 2
             model: GraphLearner | BayesianKGL = KGL(
                 density=default_density(m) if m < LARGE_FROM else None
             )
-        else:
+        elif isinstance(self.estimator, GraphLearner | BayesianKGL):
             model = clone(self.estimator)
+        else:
+            raise TypeError(
+                f"estimator = {self.estimator!r} is no graph learner of kgl; give one, such as "
+                "kgl.KGL(density=0.2), and not its class"
+            )
         if not model._spec.fitted:
             raise ValueError("GL fits no signals, so it cannot impute; use KGL or KGLN")
         self.estimator_ = model.fit(X, **side)
@@ -125,6 +131,8 @@ class KGLImputer(TransformerMixin, BaseEstimator):
             Observed entries as they are. A DataFrame with ``set_output(transform="pandas")``.
         """
         check_is_fitted(self, "estimator_")
+        if count_masked(X):
+            X = as_floats(X)  # scikit-learn would read the values behind the mask
         values = np.array(
             checked_table(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         )
@@ -146,14 +154,17 @@ class KGLImputer(TransformerMixin, BaseEstimator):
         if model._sparse:
             return new_rows(model, values, ~np.isnan(values))
         lam, rho = model._point
+        ready = model._ready.preparation.for_observations(len(values))
+        mask = ~np.isnan(values)
+        y = ready.apply(np.where(mask, values, 0.0), mask)
+        if not model._spec.masked:  # missing entries count as zero, and there is no ridge
+            system = np.eye(values.shape[1]) + rho * model.laplacian_
+            return ready.undo(np.linalg.solve(system, np.where(mask, y, 0.0).T).T)
         kernel = model._ready.data.K_x
         # (lam K^-1 + rho L)^-1 = R (lam I + rho R L R)^-1 R with R the root of K, singular or not
         root = kernel.vectors * np.sqrt(kernel.values)
         inner = lam * np.eye(root.shape[1]) + rho * root.T @ model.laplacian_ @ root
         P = root @ np.linalg.solve(inner, root.T)
-        ready = model._ready.preparation.for_observations(len(values))
-        mask = ~np.isnan(values)
-        y = ready.apply(np.where(mask, values, 0.0), mask)
         filled = np.zeros_like(y)
         for pattern in np.unique(mask, axis=0):
             rows = np.flatnonzero((mask == pattern).all(axis=1))

@@ -17,6 +17,7 @@ from kgl._validation import (
     count_masked,
     index_covariates,
     refuse_masked,
+    refuse_no_numbers,
     refuse_text,
 )
 from kgl.kernels import (
@@ -87,9 +88,13 @@ class TableInput:
         if np.ma.isMaskedArray(Y) or count_masked(Y):
             Y = as_floats(Y)
         columns = getattr(Y, "columns", None)
+        if columns is None:
+            refuse_no_numbers(Y)
         width = np.shape(Y)[1] if np.ndim(Y) == 2 else None
         names = None if columns is None else check_names(columns, width)
         refuse_text(Y)
+        if columns is not None:
+            refuse_no_numbers(Y)
         array = checked_table(
             self, Y, dtype=np.float64, ensure_all_finite=False, ensure_min_features=0
         )

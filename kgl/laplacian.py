@@ -45,7 +45,8 @@ def n_nodes_from_edges(n_edges: int) -> int:
     m = round((1 + float(np.sqrt(1 + 8 * n_edges))) / 2)
     if m * (m - 1) // 2 != n_edges:
         raise ValueError(
-            f"an edge vector has m (m - 1) / 2 entries; {n_edges} is not of that form for any m"
+            f"an edge vector has m (m - 1) / 2 entries; {n_edges} is not of that form for any m; "
+            "pass the weights of all pairs i < j"
         )
     return m
 

@@ -23,7 +23,7 @@ from kgl._sparse_graphs import (
     sparse_pairs,
 )
 from kgl._types import Array
-from kgl._validation import as_numbers, check_whole
+from kgl._validation import as_numbers, check_whole, is_number
 from kgl.laplacian import adjacency_from_edges, n_nodes_from_edges
 
 __all__ = [
@@ -226,7 +226,7 @@ def f_score(
     n_true = int(truth.sum())
     if density is None:
         kept = n_true
-    elif 0 < density <= 1:
+    elif is_number(density) and 0 < density <= 1:
         kept = round(density * size)
     else:
         raise ValueError(f"density={density!r}; pass the fraction of pairs to keep, in (0, 1]")
@@ -283,7 +283,10 @@ def mse_signals(
     if mask is not None:
         observed = np.asarray(mask)
         if observed.shape != truth.shape:
-            raise ValueError(f"mask has shape {observed.shape}; Y_true has {truth.shape}")
+            raise ValueError(
+                f"mask has shape {observed.shape} but Y_true has {truth.shape}; pass a mask of the "
+                "same shape"
+            )
         if observed.dtype != bool and not np.isin(observed, (0, 1)).all():
             raise ValueError("mask holds other values than True and False; True means observed")
         scored = observed.astype(bool) != out_of_sample

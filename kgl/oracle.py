@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kgl._types import Array
-from kgl._validation import check_option
+from kgl._validation import check_flag, check_option
 from kgl.grid_result import GridResult
 from kgl.metrics import aps_many, sse_many
 
@@ -62,6 +62,7 @@ def select_oracle(
     -------
     Oracle
     """
+    check_flag("normalize", normalize)
     check_option("metric", metric, ("aps", "aps_scores", "sse"))
     if grid.weights is None or grid.scores is None:
         raise ValueError("the grid has no weights; call fit_grid with keep=True")

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from kgl._optional import import_optional
 from kgl._types import Array
-from kgl._validation import align
+from kgl._validation import align, as_floats
 from kgl.plotting_large import plot_clusters
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def _placed(positions: Any, names: list[Any]) -> Array:
                 "a pair of numbers for each"
             )
         positions = [positions[name] for name in names]
-    placed = np.asarray(align(positions, names, "positions", size=m), dtype=float)
+    placed = as_floats(align(positions, names, "positions", size=m), "positions")
     if placed.shape != (m, 2):
         raise ValueError(
             f"positions has the shape {placed.shape} but there are {m} nodes; give one row of two "

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kgl._optional import import_optional
 from kgl._types import Array
-from kgl._validation import align_columns, as_floats, refuse_masked
+from kgl._validation import align_columns, as_floats, check_seed, refuse_masked, refuse_ragged
 from kgl.kernels import FittedKernel, KernelEigen
 from kgl.preparation import Preparation
 from kgl.problem import ModelSpec
@@ -82,7 +82,7 @@ class FittedTables:
         if K is not None:
             refuse_masked(K, f"K_{side}")
             K = align_columns(K, self._labels(side), f"K_{side}", size=own.size)
-            cross = np.asarray(K, dtype=float)
+            cross = as_floats(K, f"K_{side}")
             if cross.ndim != 2 or cross.shape[1] != own.size:
                 raise ValueError(
                     f"K_{side} must be (new {what}, {own.size}), one column per fitted one of the "
@@ -135,6 +135,7 @@ class FittedTables:
             Observed entries as they are, fitted signals elsewhere; of pandas or polars as ``Y``.
         """
         check_is_fitted(self, "laplacian_")
+        refuse_ragged(Y)
         if np.shape(Y) != self.signals_.shape:
             raise ValueError(
                 f"Y is {np.shape(Y)} but the model was fitted on {self.signals_.shape}; pass the "
@@ -257,7 +258,7 @@ class Prediction(FittedTables):
                 f"{self._spec.name} has no ridge term, so its signals have no finite prior "
                 "variance; use KGLN without a kernel for standard deviations"
             )
-        spec, rng = self._ready.spec, np.random.default_rng(random_state)
+        spec, rng = self._ready.spec, check_seed("random_state", random_state)
         given = (data, spec, self.laplacian_, lam, rho)
         spread = signal_spread(*given, left=left, right=right, rng=rng)
         noise = noise_variance(*given, spread)

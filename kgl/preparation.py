@@ -104,11 +104,12 @@ class Preparation:
         elif center == "both":
             rows, columns = _two_way(values, seen)
         left = np.where(seen, values - rows[:, None] - columns, 0.0)
-        size = np.sqrt(_means(left**2, seen, axis=0))
+        size = _root_mean_squares(left, seen)
         largest = np.abs(np.where(seen, values, 0.0)).max(axis=0)
         common = 1.0
         if scale == "common":
-            common = float(np.sqrt(np.sum(left**2) / max(1, np.count_nonzero(seen))))
+            entries = left.reshape(-1, 1)
+            common = float(_root_mean_squares(entries, seen.reshape(-1, 1))[0])
         divisor = _divisors(size, largest, common, scale)
         return cls(rows, columns, divisor, origin, least)
 
@@ -193,6 +194,13 @@ def _means(values: Array, seen: np.ndarray, axis: int) -> Array:
     return np.asarray(np.where(seen, values, 0.0).sum(axis=axis) / count)
 
 
+def _root_mean_squares(values: Array, seen: np.ndarray) -> Array:
+    """Return those of the columns; squares neither overflow nor vanish."""
+    largest = np.abs(values).max(axis=0, initial=0.0)
+    unit = np.ldexp(1.0, np.frexp(largest)[1] - 1)  # a power of two: division by it is exact
+    return np.asarray(unit * np.sqrt(_means((values / unit) ** 2, seen, axis=0)))
+
+
 def _two_way(values: Array, seen: np.ndarray) -> tuple[Array, Array]:
     """Return the least-squares means of rows and columns; those of rows average to zero."""
     rows, columns = np.zeros(len(values)), _means(values, seen, axis=0)
@@ -234,7 +242,7 @@ def warn_if_levels_dominate(
     """Warn of constant nodes, and of levels or scales that decide the graph."""
     own = Preparation.fit(values, mask, "node", "none")
     seen = np.ones(values.shape, dtype=bool) if mask is None else mask
-    spread = np.sqrt(_means((values - own.columns) ** 2, seen, axis=0))
+    spread = _root_mean_squares(np.where(seen, values - own.columns, 0.0), seen)
     largest = np.abs(np.where(seen, values, 0.0)).max(axis=0)
     warn_of_levels(own.columns, spread, largest, center, scale, names)
 
@@ -255,7 +263,9 @@ def warn_of_levels(
             UserWarning,
             stacklevel=6,
         )
-    if center == "none" and np.var(means) > np.mean(spread**2):
+    largest_of_all = max(float(np.abs(means).max()), float(spread.max())) or 1.0
+    levels, varied = means / largest_of_all, spread / largest_of_all
+    if center == "none" and np.var(levels) > np.mean(varied**2):
         warnings.warn(
             "the means of the nodes differ more than the values of a node vary, so with "
             "center='none' nodes of similar level are linked; use center='node'",

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from kgl._types import Array, Mask
+from kgl._validation import is_number
 
 GraphFamily: TypeAlias = Callable[..., Mask]
 
@@ -77,8 +78,8 @@ def barabasi_albert(
                 "attachment or take another family"
             )
         attachment = int(choices[np.abs(edges - wanted).argmin()])
-    elif not 1 <= attachment < m:
-        raise ValueError(f"attachment={attachment}; pass an integer from 1 to m - 1 = {m - 1}")
+    elif not is_number(attachment, whole=True) or not 1 <= attachment < m:
+        raise ValueError(f"attachment={attachment!r}; pass an integer from 1 to m - 1 = {m - 1}")
     return _links(nx.barabasi_albert_graph(m, attachment, seed=rng), m)
 
 
@@ -110,10 +111,10 @@ def stochastic_block_model(
     across them, so that the graph hardly ever falls apart. Alternatives: 2 blocks with ratio 10
     (0.57, 0.06), 4 blocks with ratio 5 (0.81, 0.16), 4 blocks with ratio 3 (0.63, 0.21).
     """
-    if not 1 <= blocks <= m:
-        raise ValueError(f"blocks={blocks}; pass a number of blocks from 1 to m = {m}")
-    if not ratio >= 0:
-        raise ValueError(f"ratio={ratio}; pass p_in / p_out as a number >= 0, or inf")
+    if not is_number(blocks, whole=True) or not 1 <= blocks <= m:
+        raise ValueError(f"blocks={blocks!r}; pass a number of blocks from 1 to m = {m}")
+    if not is_number(ratio) or not ratio >= 0:
+        raise ValueError(f"ratio={ratio!r}; pass p_in / p_out as a number >= 0, or inf")
     sizes = [len(block) for block in np.array_split(np.arange(m), blocks)]
     pairs = m * (m - 1) // 2
     inside = sum(size * (size - 1) // 2 for size in sizes)
@@ -143,7 +144,7 @@ GRAPH_FAMILIES: dict[str, GraphFamily] = {
 
 def _family(name: str, options: dict[str, Any]) -> GraphFamily:
     """Look up a family and check that it takes these options."""
-    if name not in GRAPH_FAMILIES:
+    if not isinstance(name, str) or name not in GRAPH_FAMILIES:
         raise ValueError(f"unknown graph family {name!r}; choose from {sorted(GRAPH_FAMILIES)}")
     family = GRAPH_FAMILIES[name]
     parameters = inspect.signature(family).parameters.values()
@@ -154,7 +155,7 @@ def _family(name: str, options: dict[str, Any]) -> GraphFamily:
         if option not in known:
             raise ValueError(
                 f"the graph family {name!r} takes no option {option!r}; "
-                f"its options are {known or 'none'}"
+                f"leave it out: its options are {known or 'none'}"
             )
     return family
 
@@ -212,11 +213,11 @@ def random_graph(
     ((20, 20), True, 20.0)
     """
     draw = _family(family, options)
-    if m < 2:
-        raise ValueError(f"m={m}; a graph needs at least 2 nodes")
-    if not 0 < density <= 1:
+    if not is_number(m, whole=True) or m < 2:
+        raise ValueError(f"m={m!r}; a graph needs at least 2 nodes, as a whole number")
+    if not is_number(density) or not 0 < density <= 1:
         raise ValueError(f"density={density}; pass the expected fraction of linked pairs in (0, 1]")
-    if weights not in ("uniform", "unit"):
+    if not isinstance(weights, str) or weights not in ("uniform", "unit"):
         raise ValueError(f"unknown weights {weights!r}; choose 'uniform' or 'unit'")
     for _ in range(_MAX_DRAWS if connected else 1):
         links = draw(m, rng, density=density, **options)

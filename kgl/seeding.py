@@ -23,7 +23,7 @@ __all__ = ["Name", "stream", "stream_key"]
 def _encode(name: Name) -> bytes:
     """Tag, byte length and value of one name, so that no two lists of names look alike."""
     if isinstance(name, str):
-        tag, value = b"s", name.encode()
+        tag, value = b"s", name.encode("utf-8", "surrogatepass")
     elif isinstance(name, bool | np.bool_):
         # bool is a subclass of int: without its own tag, True and 1 would share a stream
         tag, value = b"b", b"1" if name else b"0"

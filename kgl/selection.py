@@ -17,7 +17,7 @@ import numpy as np
 from kgl._parallel import check_n_jobs, in_order
 from kgl._progress import Progress, reporter
 from kgl._types import Array
-from kgl._validation import as_floats, check_option
+from kgl._validation import as_floats, check_option, is_number
 from kgl.base import GraphLearner
 from kgl.folds import choose_folds, cross_validate_grid, hold_out, loosened, masked_counterpart
 from kgl.grid import (
@@ -158,6 +158,11 @@ def select_held_out(
     HeldOut
     """
     check_option("graph", graph, ("density", "stability", "mse"))
+    if not is_number(max_instability):
+        raise TypeError(
+            f"max_instability must be one number, got {max_instability!r}; pass a share of folds "
+            "such as 0.05"
+        )
     n_jobs = check_n_jobs(n_jobs)
     check_model(model)
     target: dict[str, Any] = {"density": density, "average_degree": average_degree}
@@ -166,7 +171,7 @@ def select_held_out(
     if compressed:
         check_row_folds(Y, folds, n_folds)
     values = np.empty((0, len(Y.names))) if compressed else as_floats(Y)
-    m = values.shape[-1]
+    m = max(2, *values.shape[-1:])  # tables with fewer are refused with the others below
     edges = model(**target)._target_edges(m)  # a bad target is refused before the work
     axes: dict[str, Any] = {"lam": lam, "rho": rho, "psi": psi, "density": None}
     for name in model._spec.hyperparameters:

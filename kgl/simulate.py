@@ -19,12 +19,14 @@ The graphs are those of `kgl.random_graphs`, whose names can be imported from he
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from kgl._types import Array, Mask
+from kgl._validation import is_number
 from kgl.kernels import RBF, LaplacianKernel, kernel_eigen
 from kgl.laplacian import laplacian_from_adjacency
 from kgl.random_graphs import (
@@ -75,8 +77,8 @@ def resolvent_kernel(L: Array, alpha: float) -> Array:
     array([[0.6, 0.4],
            [0.4, 0.6]])
     """
-    if not (alpha >= 0 and np.isfinite(alpha)):
-        raise ValueError(f"alpha={alpha}; pass a finite number >= 0")
+    if not (is_number(alpha) and alpha >= 0 and math.isfinite(alpha)):
+        raise ValueError(f"alpha={alpha!r}; pass a finite number >= 0")
     if alpha == 0:
         return np.eye(len(L))
     return LaplacianKernel(L, kind="resolvent", alpha=alpha).fit().matrix
@@ -104,11 +106,11 @@ def time_kernel(n: int, bandwidth: str | float = "median_distance") -> Array:
     leave about 8 usable directions and no model recovers the graph from them, so the default is
     the specification that agrees with the paper's results.
     """
-    if n < 1:
-        raise ValueError(f"n={n}; pass at least one observation")
+    if not is_number(n, whole=True) or n < 1:
+        raise ValueError(f"n={n!r}; pass at least one observation, as a whole number")
     if n == 1:
         return np.ones((1, 1))  # no pair of time stamps to take a median of
-    rbf = RBF(bandwidth=bandwidth) if isinstance(bandwidth, str) else RBF(gamma=float(bandwidth))
+    rbf = RBF(bandwidth=bandwidth) if isinstance(bandwidth, str) else RBF(gamma=bandwidth)
     return np.asarray(rbf(np.arange(n, dtype=float)[:, None]))
 
 
@@ -121,7 +123,7 @@ def _root(K: Array, name: str) -> Array:
     It is unique, whatever signs or bases LAPACK chooses for the eigenvectors, so that seeded
     signals agree between machines up to rounding; a factor ``Q diag(sqrt(k))`` would not.
     """
-    eigen = kernel_eigen(K, name, len(K))
+    eigen = kernel_eigen(K, name, np.shape(K)[0] if np.ndim(K) else 1)
     return np.asarray((eigen.vectors * np.sqrt(eigen.values)) @ eigen.vectors.T)
 
 
@@ -174,12 +176,12 @@ def smooth_signals(
     >>> bool((calm == same).all()), Y.shape
     (True, (4, 3))
     """
-    if not (noise >= 0 and np.isfinite(noise)):
-        raise ValueError(f"noise={noise}; pass the noise variance, a finite number >= 0")
+    if not (is_number(noise) and noise >= 0 and math.isfinite(noise)):
+        raise ValueError(f"noise={noise!r}; pass the noise variance, a finite number >= 0")
     root_x = _root(K_x, "K_x")
     if K_z is None:
-        if n is None or n < 1:
-            raise ValueError(f"n={n} with K_z=None; pass the number of observations n >= 1")
+        if n is None or not is_number(n, whole=True) or n < 1:
+            raise ValueError(f"n={n!r} with K_z=None; pass the number of observations n >= 1")
         root_z = None
     else:
         root_z = _root(K_z, "K_z")
@@ -192,7 +194,7 @@ def smooth_signals(
     F = Xi @ root_x
     if root_z is not None:
         F = root_z @ F
-    return F, F + np.sqrt(noise) * E
+    return F, F + math.sqrt(noise) * E
 
 
 def missing_mask(
@@ -237,10 +239,10 @@ def missing_mask(
     >>> bool(few.any(axis=1).all()), bool((few <= many).all())
     (True, True)
     """
-    if n < 1 or m < 1:
-        raise ValueError(f"n={n}, m={m}; pass a shape of at least 1 x 1")
-    if not 0 <= rate < 1:
-        raise ValueError(f"rate={rate}; pass the missing rate as a number in [0, 1)")
+    if not all(is_number(size, whole=True) and size >= 1 for size in (n, m)):
+        raise ValueError(f"n={n!r}, m={m!r}; pass a shape of at least 1 x 1, in whole numbers")
+    if not is_number(rate) or not 0 <= rate < 1:
+        raise ValueError(f"rate={rate!r}; pass the missing rate as a number in [0, 1)")
     draws = rng.random((n, m))
     observed: Mask = draws >= rate
     if ensure_observed:
@@ -378,8 +380,8 @@ def make_dataset(
     if unit_variance:
         K_x = K_x / K_x.diagonal().mean()
     if scale != 1.0:
-        if not (scale > 0 and np.isfinite(scale)):
-            raise ValueError(f"scale={scale}; pass a finite number > 0, 1 for K_x as it is")
+        if not (is_number(scale) and scale > 0 and math.isfinite(scale)):
+            raise ValueError(f"scale={scale!r}; pass a finite number > 0, 1 for K_x as it is")
         K_x = scale * K_x
     K_z = time_kernel(n, bandwidth) if dependent else None
     F, Y_full = smooth_signals(

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from kgl._optional import import_optional
 from kgl._progress import reporter
 from kgl._types import Array
-from kgl._validation import as_floats, check_flag, check_hyperparameter
+from kgl._validation import as_floats, check_flag, check_hyperparameter, check_seed
 from kgl.base import GraphLearner
 from kgl.bayesian import BayesianKGL
 from kgl.solvers.density import read_off_many, warn_if_missed
@@ -172,7 +172,7 @@ def stability(
         )
     if isinstance(z, str):
         raise ValueError(f"z = {z!r}: halves need the times themselves; pass z=Y.index")
-    rng = np.random.default_rng(random_state)
+    rng = check_seed("random_state", random_state)
     seen = ~np.isnan(as_floats(Y))
     report = reporter(progress, "pair of halves")
     learn = _read_off if not estimator._spec.fitted else _fit_each

@@ -9,6 +9,7 @@ from experiments.claims.ledger import Judgement, judge
 from experiments.claims.specifications import FACTS, STUDIES, protocols_of, specifications
 from experiments.io import load_table
 from experiments.registry import STANDIN_SUFFIX, of_protocol, split_protocol
+from experiments.sums import check_sum
 from kgl._optional import import_optional
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def published_tables(directory: str | Path) -> dict[str, pd.DataFrame | None]:
                 found[name] = None
     for path in (Path(directory) / f"{FACTS}{mark}.csv" for mark in ("", STANDIN_SUFFIX)):
         if path.exists():
+            check_sum(path)
             facts = read_csv(path)
             for (files, source), rows in facts.groupby(["files", "source"], sort=False):
                 known = rows.reset_index(drop=True) if source == "real" else None

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from experiments.claims import Judgement, from_table
 from experiments.io import load_table
 from experiments.registry import PROTOCOLS, STANDIN_SUFFIX, split_protocol
+from experiments.sums import check_sum
 from kgl._optional import import_optional
 
 if TYPE_CHECKING:
@@ -153,6 +154,8 @@ def load(found: str | Path | Iterable[str | Path]) -> Gallery:
         where = f"in {found}"
         found = Path(found).glob("*")
     files, simulated = _files(map(Path, found))
+    for one in files.values():
+        check_sum(one)
     tables = {
         path.stem.removesuffix(STANDIN_SUFFIX): _read(pd, path)
         for path in files.values()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kgl._optional import import_optional
+from kgl._validation import check_whole
 from kgl.kernels import RBF
 from kgl.seeding import stream
 from kgl.simulate import missing_mask, smooth_signals
@@ -77,8 +78,8 @@ def make_stations(m: int = 24, n: int = 72, *, missing: float = 0.2, seed: int =
     """
     pd = import_optional("pandas", "frame", "make_stations")
     names = [(a + b).capitalize() for b in _ENDINGS for a in _SYLLABLES]
-    if not 2 <= m <= len(names):
-        raise ValueError(f"m = {m} stations; there are names for 2 to {len(names)}")
+    check_whole("m", m, 2, len(names))  # stations need names
+    check_whole("n", n, 1)
     rng = stream(seed, "stations", "places")
     east, north = _scatter(m, rng).T
     # a ridge along the northern edge, and valleys

@@ -81,7 +81,9 @@ def members(content: bytes, data: DataSet, what: str) -> dict[str, bytes]:
                 if path.name in found:
                     raise CorruptDataError(f"{what} has two files of the name {path.name}")
                 found[path.name] = archive.read(info)
-    except zipfile.BadZipFile as error:
+    except CorruptDataError:
+        raise
+    except Exception as error:  # a corrupt archive can lead to any
         raise CorruptDataError(f"{what} is not a zip archive that can be read: {error}") from error
     for file in data.files:
         if file.name not in found:

@@ -23,9 +23,19 @@ SCALES: tuple[Scale, ...] = (None, "standard", "minmax")
 _CATEGORICAL_DTYPES = ("object", "categor", "bool", "str", "enum")
 
 
+#: Sizes of covariates between which squares of their differences neither overflow nor vanish.
+_SMALL, _LARGE = 1e-140, 1e140
+
+
 def is_number(value: Any) -> bool:
-    """Whether a value is a number, not text or a bool."""
-    return hasattr(value, "__float__") and not isinstance(value, (str, bytes, bool, np.bool_))
+    """Whether a value is a number that a float can hold, not text or a bool."""
+    if not hasattr(value, "__float__") or isinstance(value, (str, bytes, bool, np.bool_, type)):
+        return False
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def _is_missing(value: Any) -> bool:
@@ -122,6 +132,12 @@ class Table:
                 f"{where} is {numbers[row]} in row {row}: covariates must be finite; impute the "
                 "value or drop the row"
             )
+        largest = float(np.abs(numbers).max(initial=0.0))
+        if largest and not _SMALL < largest < _LARGE:
+            raise ValueError(
+                f"the largest absolute value of {where} is {largest:g}, whose square double "
+                f"precision cannot hold: rescale the column, for example divide by {largest:g}"
+            )
         return numbers
 
     def labels(self, position: int) -> list[Hashable]:
@@ -167,8 +183,8 @@ def read_table(X: Covariates, what: str) -> Table:
             values = np.array(X, dtype=object)
         if values.ndim not in (1, 2):
             raise ValueError(
-                f"{what} has {values.ndim} dimensions: covariates are one row per item and one "
-                "column per covariate (or one-dimensional, for a single covariate)"
+                f"{what} has {values.ndim} dimensions: pass one row per item and one column per "
+                "covariate (or one dimension, for a single covariate)"
             )
         columns = (values,) if values.ndim == 1 else tuple(values.T)
         categorical = tuple(_looks_categorical(column) for column in columns)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kgl._memory import Estimate, check_memory
 from kgl._types import Array
-from kgl._validation import refuse_masked
+from kgl._validation import as_floats, refuse_masked
 
 # What the size of each kernel of the models must match, for error messages.
 _SIDES = {"K_x": "columns (nodes)", "K_z": "rows (observations)"}
@@ -27,6 +27,10 @@ FEW = 0.5
 #: Bytes per entry, measured at 4,000 rows: at the peak where a kernel matrix is made, checked and
 #: tried for a factor, and what all its eigenvectors take beyond it.
 WHOLE, EIGENVECTORS = 24, 25
+
+
+#: Sizes of kernels between which products with hyperparameters stay in range.
+_SMALL, _LARGE = 1e-100, 1e100
 
 
 def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[Array, float]:
@@ -73,6 +77,12 @@ def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[Array, fl
 def symmetric_matrix(K: Any, name: str, size: int | None = None) -> tuple[Array, float]:
     """``(K + K') / 2`` once K is symmetric up to rounding, and the epsilon of its dtype."""
     matrix, eps = square_matrix(K, name, size)
+    size_of = max(float(matrix.max()), -float(matrix.min()))
+    if size_of and not _SMALL < size_of < _LARGE:
+        raise ValueError(
+            f"the largest absolute entry of {name} is {size_of:g}, beyond what double precision "
+            f"can compute with: rescale it, for example divide by {size_of:g}"
+        )
     largest, (i, j) = _asymmetry(matrix)
     if largest > math.sqrt(eps) * max(matrix.max(), -matrix.min()):
         raise ValueError(
@@ -153,7 +163,7 @@ def check_kernel(K: Any, name: str, size: int | None = None) -> Array:
 def check_cross(K_new: Any, n_train: int, remedy: str) -> Array:
     """Finite float64 copy of a cross-kernel, of shape (n_new, n_train)."""
     refuse_masked(K_new, "the cross-kernel")
-    matrix = np.array(K_new, dtype=np.float64)
+    matrix = as_floats(K_new, "the cross-kernel")
     if matrix.ndim != 2 or matrix.shape[1] != n_train:
         raise ValueError(
             f"the cross-kernel has shape {matrix.shape} but (n_new, {n_train}) is needed: {remedy}"

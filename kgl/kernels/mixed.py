@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -68,6 +68,12 @@ class Mixed(Kernel):
             chosen = getattr(self, name)
             if chosen is not None:
                 one = isinstance(chosen, (str, int, np.integer))
+                many = isinstance(chosen, Iterable) and not isinstance(chosen, dict)
+                chosen = list(chosen) if many and not one else chosen
+                if not one and not (many and all(isinstance(c, Hashable) for c in chosen)):
+                    raise TypeError(
+                        f"{name} must name columns, got {chosen!r}; pass their names or positions"
+                    )
                 chosen = (chosen,) if one else tuple(dict.fromkeys(chosen))
             object.__setattr__(self, name, chosen)
         remedy = "; outside of that the overlap kernel is indefinite"

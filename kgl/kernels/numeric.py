@@ -275,7 +275,7 @@ class FunctionKernel(Kernel):
         """Scale the columns, evaluate the function on `X` and check the result."""
         reader, values = NumericReader.fit(X, self.scale)
         # Copies: a function that writes into its arguments must not spoil what is kept.
-        matrix = self.function(values.copy(), values.copy())
+        matrix = self._called(values.copy(), values.copy())
         checked = check_kernel(matrix, f"the matrix of {self.function!r}", len(values))
         return FittedNumeric(self, checked, values, reader, self._evaluate)
 
@@ -290,7 +290,17 @@ class FunctionKernel(Kernel):
 
     def _evaluate(self, A: Array, B: Array) -> Array:
         remedy = "the function must return one row per row of A and one column per row of B"
-        return check_cross(self.function(A, B.copy()), len(B), remedy)
+        return check_cross(self._called(A, B.copy()), len(B), remedy)
+
+    def _called(self, A: Array, B: Array) -> Any:
+        try:
+            return self.function(A, B)
+        except Exception as error:
+            raise ValueError(
+                f"the kernel {self.function!r} failed for arrays of {A.shape} and {B.shape}: "
+                f"{error}; it must take two arrays, one row for each item, and return one row for "
+                "each row of the first and one column for each row of the second"
+            ) from error
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,11 +79,16 @@ def named_pairs(model: Any, pairs: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the positions of pairs of node names."""
     position = {name: k for k, name in enumerate(model.node_names_)}
     ends = []
+    if not isinstance(pairs, Iterable):
+        raise TypeError(
+            f"pairs must be pairs of nodes, got {pairs!r}; pass pairs such as "
+            f"[({model.node_names_[0]!r}, {model.node_names_[1]!r})]"
+        )
     for pair in pairs:
         try:
             a, b = pair
             ends.append((position[a], position[b]))
-        except (TypeError, ValueError, KeyError):
+        except (TypeError, ValueError, KeyError):  # of a name that cannot be a key too
             raise ValueError(
                 f"{pair!r} is not a pair of nodes; pass pairs such as "
                 f"({model.node_names_[0]!r}, {model.node_names_[1]!r})"

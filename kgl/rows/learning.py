@@ -9,7 +9,7 @@ import numpy as np
 
 from kgl._threads import checked_table, keep_on_error
 from kgl._types import Array
-from kgl._validation import check_names, count_masked, refuse_text
+from kgl._validation import check_names, count_masked, refuse_no_numbers, refuse_text
 from kgl.inputs import InputTable, TableInput
 from kgl.problem import ModelSpec
 from kgl.rows.compress import log_origins_of
@@ -174,6 +174,7 @@ class PartialFit:
         columns = getattr(Y, "columns", None)
         names = None if columns is None else check_names(columns, np.shape(Y)[1])
         refuse_text(Y)
+        refuse_no_numbers(Y)
         values = checked_table(
             self, Y, dtype=np.float64, ensure_all_finite=False, reset=stream is None
         )

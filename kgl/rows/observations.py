@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgl._types import Array
-from kgl._validation import refuse_masked
+from kgl._validation import is_number, refuse_masked
 from kgl.kernels import Auto, FittedFactor, as_kernel, factorize, kernel_eigen
 
 __all__ = ["MAX_ROW_RANK", "ROW_TOL", "RowKernel", "row_kernel"]
@@ -153,7 +154,6 @@ def _check_length(length: int, what: str, n_rows: int | None) -> None:
 
 
 def _number(name: str, value: Any, least: float) -> float:
-    number = float(value)
-    if not (np.isfinite(number) and number >= least):
-        raise ValueError(f"{name} = {value!r} must be finite and at least {least:g}")
-    return number
+    if not is_number(value) or not (math.isfinite(value) and value >= least):
+        raise ValueError(f"{name} = {value!r} must be a finite number of at least {least:g}")
+    return float(value)

@@ -52,7 +52,7 @@ class Source:
     def __post_init__(self) -> None:
         if isinstance(self.data, str | bytes) or hasattr(self.data, "__fspath__"):
             raise TypeError(
-                f"data = {self.data!r} is text, not a table; open the file first, for example "
+                f"data = {self.data!r} is text, not a table; pass an open file, for example "
                 "numpy.load(path, mmap_mode='r')"
             )
         refuse_masked(self.data, "data")
@@ -60,8 +60,8 @@ class Source:
         if shape is not None:
             if len(shape) != 2:
                 raise ValueError(
-                    f"data has {len(shape)} dimension(s), shape {shape}; rows are observations "
-                    "and columns are nodes"
+                    f"data has {len(shape)} dimension(s), shape {shape}; pass a table whose "
+                    "rows are observations and whose columns are nodes"
                 )
             self.n_rows = shape[0]
         elif not callable(self.data) and not hasattr(self.data, "__iter__"):
@@ -132,7 +132,7 @@ class Source:
         """Return a chunk as numbers, or refuse it by its number and the column."""
         where = f"chunk {k} of the data"
         if isinstance(chunk, str | bytes):
-            raise TypeError(f"{where} is text, {chunk!r}; a chunk is a table of rows")
+            raise TypeError(f"{where} is text, {chunk!r}; each must be a table of rows")
         if hasattr(chunk, "toarray"):
             raise TypeError(f"{where} is a sparse {type(chunk).__name__}; pass chunk.toarray()")
         if count_masked(chunk):

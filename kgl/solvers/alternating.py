@@ -229,6 +229,8 @@ def solve_points(
                 records[k].append(row)
         done = _unchanged(L, new, options.tol)
         stop = done if iteration + 1 < options.max_iter else np.ones_like(done)
+        # a graph that left the range of double precision has no next signals; its residual warns
+        stop |= ~np.isfinite(new).all(axis=(1, 2))
         L, dual, warm = new, graph.dual, solution.warm
         if not stop.any():
             continue

@@ -118,6 +118,8 @@ def log_degree_interior_point(
         size = np.minimum.outer(d, d) * pair
         mu = float((product / size)[allowed].mean())
         gap = max(np.abs(dual_gap / pair).max(), np.abs(degree_gap).max() / barrier)
+        if not mu > 0.0:  # beyond double precision, as its residual will tell
+            break
         if n_steps == max_steps or (mu < _COMPLEMENTARY and gap < _ROUNDING):
             break
         stiffness = s + 4.0 * psi * w  # 1 on the diagonal and on forbidden pairs

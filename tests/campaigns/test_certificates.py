@@ -9,10 +9,10 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from campaigns import certificates
-from campaigns.certificates import PATHS, Claim, judge, main, run
 
 import kgl
+from campaigns import certificates
+from campaigns.certificates import PATHS, Claim, judge, main, run
 from kgl.problem import kkt_residuals
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 from pyarrow import parquet
 
 from experiments import times
+from experiments.sums import SUMS
 
 Files = Mapping[str, bytes]
 #: Kinds of files that show the scores of a study.
@@ -77,6 +78,8 @@ def _shows(name: str, studies: set[str]) -> bool:
 def without_times(name: str, content: bytes) -> Any:
     """Return what a file holds besides measured times."""
     kind = PurePosixPath(name).suffix
+    if PurePosixPath(name).name == SUMS:  # of files with times, too
+        return [line[66:] for line in content.decode().splitlines()]
     if kind == ".parquet":
         table = parquet.read_table(io.BytesIO(content))
         made = (table.schema.metadata or {}).get(b"kgl.provenance")

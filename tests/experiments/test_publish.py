@@ -12,6 +12,7 @@ from experiments.lookup import ROOT
 from experiments.plan import Plan, make_plan
 from experiments.registry import PROTOCOLS, split_protocol
 from experiments.registry import STANDIN_SUFFIX as SUFFIX
+from experiments.sums import SUMS
 
 SIMULATED = ["data.source=simulated"]
 #: Of each study: the picture, its numbers, and a row per replicate.
@@ -71,7 +72,7 @@ def test_the_tracked_figures_are_those_that_a_run_publishes() -> None:
         assert all(name.partition(".")[0].startswith(study) for name in apart)
         assert found & apart in (set(), apart)
         found -= apart
-    assert found == {*names, publish.EXAMPLE}
+    assert found == {*names, publish.EXAMPLE, SUMS}
 
 
 def test_the_study_of_unstated_settings_publishes_its_figure_without_a_report() -> None:

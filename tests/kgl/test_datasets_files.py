@@ -230,6 +230,8 @@ def test_another_release_is_accepted_only_beside_its_archive(home, monkeypatch):
 def archives():
     score = "sushi3b.5000.10.score"
     yield "no zip", b"PK, but no archive", "not a zip archive"
+    whole = zipped(SUSHI)
+    yield "damaged", whole[:80] + bytes(40) + whole[120:], "not a zip archive that can be read"
     yield "a file is missing", zipped({UDATA: SUSHI[UDATA]}), "has no file sushi3.idata"
     yield "wrong score", zipped(SUSHI | {score: b"0\n"}), f"{score} in .* is not the file"
     yield "way up", zipped(SUSHI, folder="../"), r"outside of it"

@@ -36,6 +36,8 @@ def frobenius_residual(
     scale = max(2.0 * float(w.max()), float(d.max()), float(np.finfo(float).tiny))
     gradient = (pool.cost - pool.cost.min()) / (2.0 * psi) + 2.0 * w + d[rows] + d[cols]
     on = w > 1e-9 * w.max()
+    if not on.any():  # no weight that double precision can tell from none
+        return float("inf")
     t = float(np.average(gradient[on], weights=w[on]))
     gap = float(np.abs(np.minimum(2.0 * w, gradient - t)).max())
     gap = max(gap, abs(float(d.sum()) - m) / m * scale)
