@@ -19,11 +19,15 @@ from typing import Any
 __all__ = ["BESIDE", "KINDS", "PAGES", "Measured", "measured"]
 
 #: The packages.
-KINDS = ("pays", "trust")
+KINDS = ("arena", "pays", "trust")
 #: Further studies of these kinds whose tables are published; pages have a section about them.
 BESIDE = ("trust_prepared",)
 #: The texts that are rendered from the published tables.
-PAGES = {"pays": "docs/when-it-pays.md", "trust": "docs/trust-study.md"}
+PAGES = {
+    "arena": "docs/arena.md",
+    "pays": "docs/when-it-pays.md",
+    "trust": "docs/trust-study.md",
+}
 
 
 @dataclass(frozen=True)
