@@ -15,7 +15,7 @@ choice of kernels and of that smoothness: a row of :data:`MODELS`, not a separat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,6 @@ __all__ = [
     "PARTS",
     "ModelSpec",
     "graph_penalty",
-    "kkt_certificate",
     "kkt_residual",
     "kkt_residuals",
 ]
@@ -199,19 +198,6 @@ def kkt_residuals(
             else:
                 residual[part] = _log_degree_residuals(graphs, barrier)
     return residual
-
-
-def kkt_certificate(
-    W: Array, Z: Array, psi: Array, *, regularizer: str, barrier: float
-) -> Callable[[Any], Array]:
-    """Return a function from indices of a batch to :func:`kkt_residuals`, worked out when asked."""
-
-    def certificate(which: Any) -> Array:
-        return kkt_residuals(
-            W[which], Z[which], psi[which], regularizer=regularizer, barrier=barrier
-        )
-
-    return certificate
 
 
 class _Graphs:

@@ -22,7 +22,7 @@ from kgl.laplacian import (
     signed_sq_distances_from_gram,
     sq_distances_from_gram,
 )
-from kgl.problem import ModelSpec, graph_penalty
+from kgl.problem import ModelSpec, graph_penalty, kkt_residuals
 from kgl.solvers.density_step import density_step
 from kgl.solvers.graph_step import GraphStep, graph_step
 from kgl.solvers.signal_step import SignalData, SignalSolution, SignalStep, make_signal_step
@@ -205,6 +205,7 @@ def solve_points(
     first = _complete(data, spec) if options.init is None else options.init
     L = np.broadcast_to(first, (n_points, m, m)).copy()
     out = _empty_batch(psi, m, signed=spec.signed)
+    costs = np.empty_like(out.weights)  # of the last graph step of each point
     records: list[list[Array]] = [[] for _ in range(n_points)]
     dual: Array | None = None
     warm: Array | None = None
@@ -236,6 +237,7 @@ def solve_points(
             continue
         which = running[stop]
         _put(out, which, graph, signs, stop)
+        costs[which] = Z[stop]
         out.converged[which] = done[stop]
         running, L, dual = running[~stop], L[~stop], dual[~stop]
         if warm is not None:
@@ -246,6 +248,9 @@ def solve_points(
         if not len(running):
             break
 
+    out.residual = kkt_residuals(
+        out.weights, costs, psi, regularizer=options.regularizer, barrier=options.barrier
+    )
     _add_signals(out, data, spec, lam, rho, kept_warm, records, options)
     return out
 
@@ -279,7 +284,6 @@ def _put(
     """Keep the graphs of the points that stop."""
     out.weights[which] = graph.weights[stop]
     out.scores[which] = graph.scores[stop]
-    out.residual[which] = graph.certificate(stop)
     if out.signs is not None and signs is not None:
         out.signs[which] = signs[stop]
 

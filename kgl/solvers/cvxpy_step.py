@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from threading import Lock
 from typing import Any
 
@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from kgl._threads import changed_filters
 from kgl._types import Array
 from kgl.laplacian import adjacency_from_edges
-from kgl.problem import kkt_certificate
+from kgl.problem import kkt_residuals
 from kgl.solvers.graph_step import GraphStep
 
 __all__ = ["BACKEND_SETTINGS", "cvxpy_graph_step"]
@@ -329,7 +329,7 @@ def cvxpy_graph_step(
         scores.append(np.where(np.isfinite(cost), 0.5 * slack, -np.inf))
         duals.append(dual)
     found = np.stack(weights)
-    certificate = kkt_certificate(found, Z, psis, regularizer=regularizer, barrier=barrier)
+    certificate = partial(kkt_residuals, found, Z, psis, regularizer=regularizer, barrier=barrier)
     return GraphStep(found, np.stack(scores), np.stack(duals), certificate, n_steps)
 
 

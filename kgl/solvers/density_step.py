@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from kgl._types import Array
-from kgl.problem import kkt_certificate
+from kgl.problem import kkt_residuals
 from kgl.solvers.graph_step import GraphStep, graph_step
 
 __all__ = ["close_in", "count_edges", "density_step", "edge_tolerance", "first_guess", "typical"]
@@ -101,8 +102,8 @@ def density_step(
     psi = np.where(psi > 0, psi, guess)
     best, psi = close_in(step, psi, wanted, edge_tolerance(m), floor=floor)
     # each problem is that of the psi that came nearest
-    best.certificate = kkt_certificate(
-        best.weights, Z, psi, regularizer=regularizer, barrier=barrier
+    best.certificate = partial(
+        kkt_residuals, best.weights, Z, psi, regularizer=regularizer, barrier=barrier
     )
     return best, psi
 

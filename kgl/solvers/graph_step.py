@@ -35,11 +35,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from kgl._types import Array
-from kgl.problem import kkt_certificate
+from kgl.problem import kkt_residuals
 from kgl.solvers.log_degree import log_degree_step
 from kgl.solvers.newton import (
     DualPoint,
@@ -192,7 +193,9 @@ def graph_step(
         scores = 0.5 * point.slack
         weights = np.maximum(scores, 0.0)
         # Newton's own residual is that of its dual in its units, which tells when to stop
-        certificate = kkt_certificate(weights, Z, psi, regularizer=regularizer, barrier=barrier)
+        certificate = partial(
+            kkt_residuals, weights, Z, psi, regularizer=regularizer, barrier=barrier
+        )
         return GraphStep(weights, scores, point.dual, certificate, n_steps)
     if regularizer != "log-degree":
         raise ValueError(f"unknown regularizer {regularizer!r}; use 'frobenius' or 'log-degree'")

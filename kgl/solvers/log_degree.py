@@ -126,7 +126,7 @@ def log_degree_step(
         np.zeros(Z.shape),
         np.zeros(Z.shape),
         np.zeros((n_problems, m)),
-        residual.__getitem__,
+        residual.copy,
         np.zeros(n_problems, dtype=int),
     )
     if not wide.all():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dposv
@@ -48,8 +48,7 @@ class GraphStep:
     dual : array (G, k)
         Dual variables, to warm-start a later call.
     certificate : callable
-        Returns the relative KKT residuals (0 is exact) of some problems of the batch, given their
-        indices. Of a sequence of steps only the last needs them.
+        Works out ``residual``. Of a sequence of steps only the last needs it.
     n_steps : array of int (G,)
         Newton steps taken.
     """
@@ -57,13 +56,13 @@ class GraphStep:
     weights: Array
     scores: Array
     dual: Array
-    certificate: Callable[[Any], Array]
+    certificate: Callable[[], Array]
     n_steps: np.ndarray
 
     @property
     def residual(self) -> Array:
-        """Relative KKT residuals of all problems (G,)."""
-        return self.certificate(slice(None))
+        """Relative KKT residuals (G,); 0 is exact."""
+        return self.certificate()
 
 
 @dataclass
