@@ -155,7 +155,8 @@ sphinx_gallery_conf = {
         "repo": NAME,
         "branch": "gh-pages",
         "binderhub_url": "https://mybinder.org",
-        "dependencies": ".binder/requirements.txt",
+        # the second names the Python: Binder's own default may be older than what kgl needs
+        "dependencies": [".binder/requirements.txt", ".binder/runtime.txt"],
         "notebooks_dir": "notebooks",
         "filepath_prefix": PUBLISHED or "dev",
         "use_jupyter_lab": True,
