@@ -9,6 +9,7 @@ optimisers see is the mean APS, or the mean NMI where the ground truth is groups
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pandas as pd
 from hydra.experimental.callback import Callback
 
 from experiments.cells import single_cell
-from experiments.config import GROUPS, Composed, Values, compose
+from experiments.config import GROUPS, Composed, Values, compose, override_key
 from experiments.datasets.synthetic import build
 from experiments.fit import fit_cell
 from experiments.io import save_csv, save_table
@@ -26,6 +27,9 @@ from experiments.registry import METRICS, STANDIN, STANDIN_SUFFIX
 from experiments.score import score_study, summarise
 
 __all__ = ["Gather", "main", "run"]
+
+#: Settings of Hydra that nothing may change.
+REFUSED = ("hydra.searchpath", "hydra.callbacks")
 
 
 def _values(composed: Composed) -> Values:
@@ -77,6 +81,18 @@ class Gather(Callback):
         print(summary[[*shown, "metric", "mean", "p05", "p95", "runs"]].to_string(index=False))
 
 
+def _check_hydra_settings(arguments: Sequence[str]) -> None:
+    """Refuse what would have no effect: options are those of ``conf/``, and tables are gathered."""
+    for text in arguments:
+        key = override_key(text).replace("/", ".")
+        refused = next((name for name in REFUSED if f"{key}.".startswith(f"{name}.")), None)
+        if refused is not None:
+            raise ConfigError(
+                f"override {text!r}: {refused} cannot be set here; options are files of conf/, or "
+                "of a copy of it that KGL_CONF names"
+            )
+
+
 def main() -> None:
     """Run Hydra's command line."""
     from hydra.core.hydra_config import HydraConfig
@@ -91,6 +107,7 @@ def main() -> None:
         )
 
     try:
+        _check_hydra_settings(sys.argv[1:])
         texts = [text for text in sys.argv[1:] if not text.startswith("hydra.")]
         if not any(text.startswith("-") for text in texts):
             _values(compose(texts))  # its errors name the file, the key and the remedy

@@ -1,6 +1,7 @@
 """Settings every test shares: one BLAS thread, no display, no network, the Hypothesis profiles."""
 
 import os
+from pathlib import Path
 
 # Before the first import of NumPy, which reads these once. One thread: sums come out in the same
 # order on every machine, and pytest-xdist's workers do not compete for cores.
@@ -37,3 +38,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+_TESTS = Path(__file__).parent
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave modules that tests import alone: for its doctests a file would be loaded twice.
+
+    Its second copy, as ``tests.helpers`` beside ``helpers``, has classes and caches of its own, so
+    that tests would depend on which of them ran first.
+    """
+    own = collection_path.is_relative_to(_TESTS) and collection_path.suffix == ".py"
+    return True if own and not collection_path.name.startswith("test_") else None

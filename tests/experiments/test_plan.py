@@ -434,6 +434,16 @@ def test_names_of_runs_that_would_mix_results_are_refused(run: str) -> None:
         ("fig13", ["sed=1"], ["'sed'", "did you mean 'seed'?"]),
         ("fig13", ["study.graph=[err]"], ["conf/graph/err.yaml", "valid: ba, "]),
         ("fig14", None, ["conf/study/fig14.yaml does not exist", "fig13"]),
+        # paths, endings and blanks are not names, wherever they lead
+        ("./fig13", None, ["conf/study/./fig13.yaml does not exist", "did you mean 'fig13'?"]),
+        ("../study/fig13", None, ["conf/study/../study/fig13.yaml does not exist"]),
+        ("fig13.yaml", None, ["conf/study/fig13.yaml.yaml does not exist", "'fig13'"]),
+        ("fig13 ", None, ["conf/study/fig13 .yaml does not exist", "did you mean 'fig13'?"]),
+        ("/etc/passwd", None, ["conf/study//etc/passwd.yaml does not exist"]),
+        # settings of Hydra, which does not run a study
+        ("fig13", ["hydra.run.dir=elsewhere"], ["'hydra.run.dir'", "not a valid key"]),
+        ("fig13", ["hydra/launcher=basic"], ["'hydra/launcher'", "not a valid key"]),
+        ("fig13", ["+hydra.job.name=mine"], ["unknown key 'hydra'"]),
         # names that lead nowhere
         ("fig13", ["study.figure=curves.recoverie"], ["did you mean 'recovery'?"]),
         ("fig13", ["model.estimator=KGLX"], ["conf/model/kgl.yaml", "'KGLX'", "KGL-Agnostic"]),
