@@ -23,7 +23,7 @@ READY := $(VENV)/.stamp-project
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help env test check docs figures preview inference pays trust smoke slurm-test compare bench bench-scale peers lock clean
+.PHONY: help env test check audit docs figures preview inference pays trust smoke slurm-test compare bench bench-scale peers lock sbom clean
 
 # One BLAS thread everywhere: results and timings do not depend on the number of cores, and
 # parallelism comes from processes.
@@ -69,7 +69,7 @@ $(READY): $(LOCKED) pyproject.toml
 test: $(READY) ## Run the tests and the doctests
 	"$(BIN)/python" -m pytest -n $(WORKERS)
 
-check: $(READY) ## Lint, formatting, types and import rules
+check: $(READY) ## Lint, formatting, types, import rules and known vulnerabilities
 	"$(BIN)/ruff" check .
 	"$(BIN)/ruff" format --check .
 	"$(BIN)/mypy"
@@ -80,6 +80,11 @@ check: $(READY) ## Lint, formatting, types and import rules
 	  echo "$$found" | grep -q '^Lints for\|^Congratulations' || { echo "$$found"; exit 1; }; \
 	  if echo "$$found" | grep '^ *\* ' | grep -v 'Specify a conda environment'; then exit 1; fi; \
 	  echo "snakemake --lint: no other finding"
+	@$(MAKE) --no-print-directory audit
+
+# Says so, and does not fail, where the data base cannot be reached.
+audit: $(READY) ## Known vulnerabilities of the locked packages
+	@"$(BIN)/python" requirements/supply_chain.py audit
 
 # On top of the environment, not beside it: examples and docstrings see what the tests see.
 $(DOCS): requirements/docs.txt $(LOCKED) | $(READY)
@@ -151,6 +156,9 @@ lock: $(READY) ## Renew requirements/*.txt (the next make rebuilds the environme
 	@# Constrained by the first, so that the second step of the installation changes nothing of the first.
 	$(COMPILE) pyproject.toml --extra docs --constraint requirements/dev.txt --output-file requirements/docs.txt
 	$(COMPILE) requirements/build.in --constraint requirements/dev.txt --output-file requirements/build.txt
+
+sbom: $(READY) ## Write the bill of materials of the lock (CycloneDX) to dist/sbom.cdx.json
+	@"$(BIN)/python" requirements/supply_chain.py sbom dist/sbom.cdx.json
 
 clean: ## Remove caches and build products (keeps .venv, results and figures)
 	rm -rf build dist docs/_build docs/gallery docs/reference *.egg-info .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache

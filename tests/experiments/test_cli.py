@@ -61,7 +61,7 @@ def test_a_multirun_ends_with_one_table(tmp_path: Path) -> None:
         (["data.noise=-1"], "override 'data.noise=-1'"),
         (["study=fig2"], "snakemake --cores 8 --config study=fig2"),
         (["model=kgll"], "did you mean 'kgl'?"),
-        (["hydra.searchpath=[file:///tmp]"], "hydra.searchpath cannot be set here; options are"),
+        (["hydra.searchpath=[pkg://mine]"], "hydra.searchpath cannot be set here; options are"),
         (["--multirun", "+hydra.callbacks.mine._target_=os.abort"], "hydra.callbacks cannot be"),
         (["+hydra.job.name=mine"], "unknown key 'hydra'"),
     ],
