@@ -117,9 +117,9 @@ def residual(claim: Claim) -> float:
 # --- random problems -----------------------------------------------------------------------------
 
 
-def draw(rng: np.random.Generator, *, gaps: bool) -> Problem:
-    """Draw a problem; with ``gaps`` some entries may be missing."""
-    m, n = int(rng.integers(2, 26)), int(rng.integers(2, 41))
+def draw(rng: np.random.Generator, *, gaps: bool, most: int = 25) -> Problem:
+    """Draw a problem of up to ``most`` nodes; with ``gaps`` some entries may be missing."""
+    m, n = int(rng.integers(2, most + 1)), int(rng.integers(2, 41))
     decades = rng.uniform(0.0, DECADES)
     scales = 10.0 ** rng.uniform(0.0, decades, m)
     if rng.random() < 0.2:  # two groups, as metres beside kilometres
@@ -211,8 +211,8 @@ def batch(rng: np.random.Generator) -> Iterator[Claim]:
 
 
 def sparse(rng: np.random.Generator) -> Iterator[Claim]:
-    """One fit by column generation."""
-    problem = draw(rng, gaps=False)
+    """One fit by column generation; of many nodes not all pairs are candidates."""
+    problem = draw(rng, gaps=False, most=80)
     with Watch() as watch:
         model = kgl.GL(psi=problem.psi, solver="sparse", **options(problem)).fit(problem.Y)
     yield Claim(
