@@ -36,6 +36,7 @@ NAVIGATION = {
             "simulation-and-metrics",
             "neighbours",
             "when-it-pays",
+            "arena",
             "benchmarks",
             "peers",
         ],

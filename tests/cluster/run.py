@@ -39,7 +39,7 @@ TIMES = ("logs", "benchmarks", "jobs", "run")
 #: Tables of the report page about the machine and the jobs.
 TIMED_TABLES = rb'aria-label="(The run|Time and memory of the jobs)">.*?</table>'
 #: What is counted to see that a run gets on: the files that take the most work.
-WORK = ("fits", "inference", "pays", "trust")
+WORK = ("fits", "inference", "pays", "trust", "arena")
 #: Seconds after which a run counts as hung.
 LIMIT = 3 * 3600.0
 #: One node without other users: the queue is looked at often. It keeps no accounts.
@@ -194,7 +194,7 @@ def without_times(name: str, content: bytes) -> Any:
 def _rows(table: pd.DataFrame) -> str:
     if "metric" in table:
         table = table[table["metric"] != "seconds"]
-    return table.drop(columns="seconds", errors="ignore").to_csv()
+    return table.drop(columns=["seconds", "memory"], errors="ignore").to_csv()
 
 
 def stop_on_signals() -> None:
