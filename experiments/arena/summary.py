@@ -160,10 +160,10 @@ def share(
     return {**found, "share": close / max(len(helped), 1), "low": float(low), "high": float(high)}
 
 
-def _best_of(part: pd.DataFrame, names: Collection[str], drawn: Array) -> Array:
+def _best_of(part: pd.DataFrame, names: Collection[str], drawn: Any) -> Any:
     """Return the best mean of some entrants for each draw of replicates."""
     values = part[[name for name in names if name in part]].dropna(axis=1).to_numpy()
-    return np.asarray(values[drawn].mean(axis=1).max(axis=1))
+    return values[drawn].mean(axis=1).max(axis=1)
 
 
 def spent(table: pd.DataFrame) -> pd.DataFrame:
