@@ -23,7 +23,7 @@ READY := $(VENV)/.stamp-project
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help env test check audit docs dist figures preview inference pays trust smoke slurm-test compare campaign bench bench-scale peers lock sbom clean
+.PHONY: help env test check audit docs dist figures preview inference pays arena trust smoke slurm-test compare campaign bench bench-scale peers lock sbom clean
 
 # One BLAS thread everywhere: results and timings do not depend on the number of cores, and
 # parallelism comes from processes.
@@ -118,6 +118,9 @@ inference: $(READY) ## Which unstated settings agree with the paper: an hour, no
 
 pays: $(READY) ## When does it pay: real tables against baselines; names the packages that it lacks
 	$(SNAKEMAKE) --cores $(CORES) --config study=pays
+
+arena: $(READY) ## Which package finds the graph: peers in environments of their own
+	$(SNAKEMAKE) --cores $(CORES) --config study=arena
 
 trust: $(READY) ## Regret of rules without a ground truth, reliability of edge probabilities
 	$(SNAKEMAKE) --cores $(CORES) --config study=trust_prepared

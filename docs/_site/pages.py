@@ -38,6 +38,7 @@ NAVIGATION = {
             "simulation-and-metrics",
             "neighbours",
             "when-it-pays",
+            "arena",
             "benchmarks",
             "campaigns",
             "peers",

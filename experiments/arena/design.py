@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from experiments.arena.entrants import ENTRANTS
-from experiments.arena.names import REAL
+from experiments.arena.names import REAL, same_without_x
 from experiments.datasets.real import choose_source
 from experiments.registry import STANDIN_SUFFIX
 
-__all__ = ["JOB", "cells", "parts", "same_without_x"]
+__all__ = ["JOB", "cells", "parts"]
 
 #: The settings that a job depends on, besides its own.
 JOB = ("seed", "n", "degree", "noise", "missing", "covariates", "hidden", "values")
@@ -41,24 +41,17 @@ def cells(design: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def same_without_x(about: Mapping[str, Any]) -> str:
-    """Return the cell that has the same data as this one without covariates; or an empty text.
-
-    Entrants that make no use of covariates are measured there alone.
-    """
-    return f"plain-{about['m']}" if about["kind"].startswith("side_") else ""
-
-
 def parts(design: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the jobs of a study by name; a job has entrants of one group, and their adapters."""
     found = {}
     made = cells(design)
     for cell, about in made.items():
         plain = made.get(same_without_x(about))
-        for group, entrants in design["groups"].items():
+        for group in design["groups"]:
+            entrants = group["entrants"]
             known = [ENTRANTS[name] for name in entrants if name in ENTRANTS]
             if plain and not any(entrant.x for entrant in known):
                 continue
             sources = {name: ENTRANTS[name].source() for name in entrants if name in ENTRANTS}
-            found[f"{cell}-{group}"] = {"cell": cell, **about, "entrants": sources}
+            found[f"{cell}-{group['name']}"] = {"cell": cell, **about, "entrants": sources}
     return found

@@ -33,7 +33,7 @@ Row = dict[str, Any]
 def check(design: Mapping[str, Any]) -> None:
     """Refuse names that lead nowhere, and tables whose packages are not installed."""
     kinds = [kind for size in design["sizes"] for kind in size["kinds"]]
-    entrants = [name for group in design["groups"].values() for name in group]
+    entrants = [name for group in design["groups"] for name in group["entrants"]]
     simulated = [kind for kind in KINDS if kind != REAL]
     real = design["real"]["datasets"]
     for what, names, known in (

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["KINDS", "PLAIN", "REAL", "STATUS", "TUNINGS"]
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["KINDS", "PLAIN", "REAL", "TUNINGS", "same_without_x"]
 
 #: Kinds of cells, in the order of the figure.
 KINDS = {
@@ -21,5 +24,11 @@ PLAIN = ("plain", "signed")
 REAL = "real"
 #: Ways of tuning: as it comes, by its own rule, and by the true graph.
 TUNINGS = {"default": "default", "own": "own rule", "oracle": "oracle-tuned"}
-#: What became of a call.
-STATUS = ("ok", "failed", "stopped", "absent")
+
+
+def same_without_x(about: Mapping[str, Any]) -> str:
+    """Return the cell that has the same data as this one without covariates; or an empty text.
+
+    Entrants that make no use of covariates are measured there alone.
+    """
+    return f"plain-{about['m']}" if about["kind"].startswith("side_") else ""

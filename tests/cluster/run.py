@@ -30,7 +30,7 @@ from tests.experiments.workflow.conftest import ROOT, Checkout
 
 PROFILE = "profiles/slurm"
 #: What is counted to see that a run gets on: the files that take the most work.
-WORK = ("fits", "inference", "pays", "trust")
+WORK = ("fits", "inference", "pays", "trust", "arena")
 #: Seconds after which a run counts as hung.
 LIMIT = 3 * 3600.0
 #: One node without other users: the queue is looked at often. It keeps no accounts.
