@@ -14,5 +14,7 @@ COPY requirements requirements
 COPY kgl kgl
 RUN make env
 COPY . .
+# Files that were copied may be newer than the environment, which has what they ask for.
+RUN make --touch env
 ENTRYPOINT ["make"]
 CMD ["help"]

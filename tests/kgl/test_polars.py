@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 
 import kgl
+
+pl = pytest.importorskip("polars")
 
 RNG = np.random.default_rng(0)
 NAMES = list("abcde")

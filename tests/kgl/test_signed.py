@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -104,6 +103,7 @@ def test_a_signed_graph_is_that_of_cvxpy() -> None:
     fit = kgl.GL(psi=2.0, center="none", scale="none").fit(Y)
     rows, cols = np.triu_indices(6, 1)
     costs = [pairwise_sq_distances(Y, opposite=o)[rows, cols] for o in (False, True)]
+    cp = pytest.importorskip("cvxpy")
     together, opposite = cp.Variable(15, nonneg=True), cp.Variable(15, nonneg=True)
     w = together + opposite
     ends = np.zeros((6, 15))

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 import kgl
@@ -142,6 +141,7 @@ def test_kinds_of_tables(tmp_path):
     np.save(tmp_path / "table.npy", TABLE)
     mapped = np.load(tmp_path / "table.npy", mmap_mode="r")
     frame = pd.DataFrame(TABLE, columns=NAMES)
+    pa = pytest.importorskip("pyarrow")
     arrow = pa.Table.from_pandas(frame, preserve_index=False)
     named = [frame, arrow, arrow.to_batches(max_chunksize=50), frame.convert_dtypes()]
     plain = [mapped, Sliceable(), [Delayed(TABLE[:99]), Delayed(TABLE[99:])], TABLE.tolist()[:0]]
