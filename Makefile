@@ -23,7 +23,7 @@ READY := $(VENV)/.stamp-project
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help env test check audit docs dist figures preview inference pays trust smoke slurm-test compare bench bench-scale peers lock sbom clean
+.PHONY: help env test check audit docs dist figures preview inference pays trust smoke slurm-test compare bench bench-scale peers lock sbom clean campaign
 
 # One BLAS thread everywhere: results and timings do not depend on the number of cores, and
 # parallelism comes from processes.
@@ -132,6 +132,11 @@ $(SLURM): pyproject.toml | $(READY)
 	"$(BIN)/python" -m pip install --quiet --no-build-isolation --editable ".[slurm]"
 	"$(BIN)/python" -m pip check
 	@touch "$@"
+
+# Every campaign at its full size, an hour or two; docs/campaigns.md says what each does.
+campaign: $(READY) ## Try to break it: random calls, damaged files, kills, mutants; renews docs/campaigns.md
+	"$(BIN)/python" -m tests.campaigns all
+	"$(BIN)/python" -m tests.campaigns page
 
 # As root on Debian or Ubuntu: installs Slurm and munge where they are missing. All it starts is
 # stopped at the end, and it works in copies of the checkout. STUDY=pays_tiny takes a few minutes.

@@ -171,7 +171,7 @@ def select_held_out(
     if compressed:
         check_row_folds(Y, folds, n_folds)
     values = np.empty((0, len(Y.names))) if compressed else as_floats(Y)
-    m = max(2, *values.shape[-1:])  # tables with fewer are refused with the others below
+    m = max([2, *values.shape[-1:]])  # tables with fewer are refused with the others below
     edges = model(**target)._target_edges(m)  # a bad target is refused before the work
     axes: dict[str, Any] = {"lam": lam, "rho": rho, "psi": psi, "density": None}
     for name in model._spec.hyperparameters:

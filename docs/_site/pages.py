@@ -39,6 +39,7 @@ NAVIGATION = {
             "neighbours",
             "when-it-pays",
             "benchmarks",
+            "campaigns",
             "peers",
         ],
     ),

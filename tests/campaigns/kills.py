@@ -9,6 +9,7 @@ that no kill has hit yet are waited for, so that every rule is hit.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -23,20 +24,21 @@ from typing import Any
 import numpy as np
 import psutil
 
-from tests.campaigns.result import ROOT, Tally, commit
+from tests.campaigns.result import ROOT, Tally
 from tests.cluster.files import compare
 from tests.cluster.run import Run
-from tests.experiments.workflow.conftest import Checkout
+from tests.experiments.workflow.conftest import PARTS, Checkout
 
 FAULTS = ("different results", "manual steps", "stray files", "rules that were never hit")
 STUDY = "smoke"
 #: Kills of one run of the study.
-EACH = 20
+EACH = 25
 #: Seconds that the study takes after its start, and that a start takes, on two free cores.
 LENGTH, START = 110.0, 6.0
 #: Seconds after which a run that nobody kills counts as hanging.
 LIMIT = 3600.0
-KINDS = ("run", "run", "run", "job", "job", "snakemake", "ctrl-c")
+#: Kinds of kills; those of single jobs cost no new start.
+KINDS = ("run", "run", "job", "job", "job", "job", "snakemake", "ctrl-c")
 _RULE = re.compile(r"--target-jobs\s+'?(\w+):?")
 
 
@@ -46,6 +48,17 @@ def rules() -> set[str]:
     text = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in names)
     found = set(re.findall(r"^ *rule (\w+):", text, re.MULTILINE))
     return found - {"all", "page"}  # the page is rendered for tracked runs alone
+
+
+def attacked() -> str:
+    """Return a name for what the copies of the checkout hold."""
+    found = hashlib.sha256()
+    for part in PARTS:
+        paths = [ROOT / part] if (ROOT / part).is_file() else sorted((ROOT / part).rglob("*"))
+        for path in paths:
+            if path.is_file() and "__pycache__" not in path.parts:
+                found.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
+    return found.hexdigest()[:12]
 
 
 def jobs(process: subprocess.Popen[bytes]) -> dict[int, str]:
@@ -82,8 +95,9 @@ class Attack:
     def strike(self, process: subprocess.Popen[bytes], slow: float) -> None:
         """Wait for a random moment, or for a rule that was not hit yet, and kill."""
         kind = str(self.rng.choice(KINDS))
-        wait = slow * self.rng.uniform(0.2, 2.0) * (START + LENGTH / EACH)
-        aimed = self.rng.random() < 0.6
+        fresh = 0.0 if jobs(process) else START
+        wait = slow * self.rng.uniform(0.2, 1.5) * (fresh + LENGTH / EACH)
+        aimed = bool(self.wanted) and self.rng.random() < 0.7
         end = time.monotonic() + (2 * wait if aimed else wait)
         running: dict[int, str] = {}
         while time.monotonic() < end and process.poll() is None:
@@ -188,10 +202,8 @@ def run(budget: int, seed: int) -> dict[str, Any]:
     if budget < 1:
         return tally.record()
     attack = Attack(np.random.default_rng([seed, 3]), tally)
-    # parts of a campaign share the run without kills, unless files differ from their commit
-    folder = Path(tempfile.gettempdir()) / f"kgl-kills-{commit()}"
-    if commit().endswith("+"):
-        shutil.rmtree(folder, ignore_errors=True)
+    # parts of a campaign share the run without kills of the same files
+    folder = Path(tempfile.gettempdir()) / f"kgl-kills-{attacked()}"
     plain = undisturbed(folder)
     slow = slowness(folder / "plain")
     while tally.tried < budget:

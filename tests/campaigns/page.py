@@ -1,1 +1,86 @@
-def write(): ...
+"""The figures of docs/campaigns.md, from the results of the last full runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks.page import inside, renew
+from tests.campaigns.registry import CAMPAIGNS
+from tests.campaigns.result import KEPT, ROOT, added, load
+
+PAGE = ROOT / "docs" / "campaigns.md"
+#: Names of the parts of the page that are made here.
+PARTS = ("figures", "counts", "survivors")
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def figures(kept: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Return the table of campaigns: what was tried, and what was found."""
+    rows = []
+    for name, campaign in CAMPAIGNS.items():
+        runs = kept.get(name, [])
+        if not runs:
+            rows.append([f"`{name}`", f"not run yet; full size {campaign.full:,}", "", "", ""])
+            continue
+        total = added(runs)
+        found = ", ".join(f"{count} {kind}" for kind, count in total["faults"].items())
+        seeds = ", ".join(str(one["seed"]) for one in runs)
+        minutes = sum(one["seconds"] for one in runs) / 60
+        tried = f"{total['tried']:,} {campaign.unit}"
+        if total["tried"] < campaign.full:
+            tried += f" of {campaign.full:,}"
+        rows.append([f"`{name}`", tried, found, f"{minutes:.0f} min", f"seeds {seeds}"])
+    return _table(["campaign", "tried", "faults", "time", "runs"], rows)
+
+
+def counts(kept: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Return what became of the attempts of each campaign."""
+    parts = []
+    for name in CAMPAIGNS:
+        found = added(kept.get(name, []))["counts"]
+        if found:
+            listed = "; ".join(f"{text} {count:,}" for text, count in found.items())
+            parts.append(f"* `{name}`: {listed}.")
+    return "\n".join(parts)
+
+
+def survivors(kept: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """Return the score of the mutants, and those that no test catches, with their verdicts."""
+    runs = kept.get("mutation", [])
+    if not runs:
+        return "Not run yet."
+    total = added(runs)
+    caught, same = total["counts"]["caught"], total["counts"].get("equivalent", 0)
+    count = total["tried"] - same
+    text = (
+        f"{caught} of {total['tried']} mutants are caught; {same} are equivalent, so the score is "
+        f"{caught / count:.1%}."
+    )
+    rows = [
+        [f"`{one['mutant'].replace('|', ' or ')}`", one["verdict"], one["reason"]]
+        for one in sorted(total["details"]["survivors"], key=lambda one: str(one["mutant"]))
+    ]
+    return text + "\n\n" + _table(["survivor", "verdict", "why"], rows) if rows else text
+
+
+def parts() -> dict[str, str]:
+    """Return the parts of the page that are made from the results."""
+    kept = load(KEPT)
+    return {"figures": figures(kept), "counts": counts(kept), "survivors": survivors(kept)}
+
+
+def write() -> None:
+    """Renew the page."""
+    for name, text in parts().items():
+        renew(PAGE, name, text)
+
+
+def stale() -> list[str]:
+    """Return the parts of the page that are not those of the results."""
+    return [name for name, text in parts().items() if inside(PAGE, name) != text.strip()]

@@ -119,7 +119,6 @@ def _outcome(call: Call, *, twice: bool) -> Verdict:
 def raw(error: BaseException) -> str:
     """Return why an error is a raw traceback, with its place; nothing if it is a clear refusal."""
     frames = traceback.extract_tb(error.__traceback__)
-    last = frames[-1]
     own = [f for f in frames if _KGL in Path(f.filename).parents]
     place = f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else "no frame of kgl"
     plain = isinstance(error, ValueError | TypeError | MemoryError | ImportError)
@@ -128,7 +127,9 @@ def raw(error: BaseException) -> str:
         return f"[{place}]"
     if len(str(error)) < 20 or not _REMEDY.search(str(error)):
         return f"[{place}, no remedy]"
-    path = Path(last.filename)
+    if not frames:
+        return "[no traceback]"
+    last, path = frames[-1], Path(frames[-1].filename)
     if "sklearn" in path.parts and path.name in (
         "validation.py",
         "_param_validation.py",

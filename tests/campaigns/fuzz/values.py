@@ -227,7 +227,7 @@ class Draw:
                 lambda: np.ones((size, size)),
                 lambda: K * 1e150,
                 lambda: K * 1e-150,
-                lambda: K * 1e308,
+                lambda: K * 1e305,
                 lambda: K.astype(np.float32),
                 lambda: K.tolist(),
                 lambda: pd.DataFrame(K),
