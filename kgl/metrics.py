@@ -23,7 +23,7 @@ from kgl._sparse_graphs import (
     sparse_pairs,
 )
 from kgl._types import Array
-from kgl._validation import as_numbers, check_whole, is_number
+from kgl._validation import as_numbers, check_flag, check_whole, is_number
 from kgl.laplacian import adjacency_from_edges, n_nodes_from_edges
 
 __all__ = [
@@ -118,7 +118,7 @@ def _sse_rows(truth: Array, rows: Array, normalize: bool, name: str) -> Array:
     norm = float((truth**2).sum())
     if norm == 0.0:
         raise ValueError("W_true has no edge, so SSE_G divides by zero; pass a graph")
-    if normalize:
+    if check_flag("normalize", normalize):
         totals = rows.sum(axis=1, keepdims=True)
         if (totals < 0).any():
             raise ValueError(
@@ -274,6 +274,7 @@ def mse_signals(
     >>> mse_signals(Y, fit, observed), mse_signals(Y, fit, observed, out_of_sample=False)
     (5.0, 0.0)
     """
+    check_flag("out_of_sample", out_of_sample)
     truth, fitted = as_numbers(Y_true, "Y_true"), as_numbers(Y_hat, "Y_hat")
     if truth.shape != fitted.shape or truth.ndim != 2:
         raise ValueError(

@@ -128,7 +128,9 @@ def stochastic_block_model(
             f"density={density} with blocks={blocks} and ratio={ratio} on {m} nodes needs a link "
             "probability above 1; lower the density or bring the ratio nearer to 1"
         )
-    p_in, p_out = min(1.0, scale * into), min(1.0, scale * across)
+    # networkx divides by log(1 - p), which is zero below 1e-16
+    p_in, p_out = (p if p > 1e-15 else 0.0 for p in (scale * into, scale * across))
+    p_in, p_out = min(1.0, p_in), min(1.0, p_out)
     probabilities = np.where(np.eye(blocks, dtype=bool), p_in, p_out).tolist()
     return _links(nx.stochastic_block_model(sizes, probabilities, seed=rng), m)
 

@@ -143,8 +143,8 @@ class Source:
         values = _numbers(raw, where, names)
         if values.ndim != 2:
             raise ValueError(
-                f"{where} has {values.ndim} dimension(s), shape {values.shape}; a chunk is a table "
-                "of rows: one row has shape (1, columns)"
+                f"{where} has {values.ndim} dimension(s), shape {values.shape}; pass each chunk "
+                "as a table of rows: one row has shape (1, columns)"
             )
         self._agree(values, names, where)
         if not np.isfinite(np.ones(len(values)) @ values).all():
@@ -238,8 +238,8 @@ def _numbers(raw: Any, where: str, names: list[Any] | None) -> Array:
             return np.asarray(raw, dtype=float)
         if raw.ndim != 2:
             raise TypeError(
-                f"{where} has dtype {raw.dtype} and shape {raw.shape}; a chunk is a table of "
-                "numbers"
+                f"{where} has dtype {raw.dtype} and shape {raw.shape}; pass each chunk as a "
+                "table of numbers"
             )
         raw = list(raw.T)
     out = np.empty((len(raw[0]) if raw else 0, len(raw)))

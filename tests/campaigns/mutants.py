@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 _COMPARE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -41,7 +42,9 @@ class Mutant:
     number : int
         Which of the places in the function with the same change.
     line : int
-        Its line, for those who look.
+        Its line.
+    first, last : int
+        Lines of the statement that it is part of; of its head, where that has a body.
     """
 
     file: str
@@ -49,6 +52,8 @@ class Mutant:
     change: str
     number: int
     line: int
+    first: int
+    last: int
 
     @property
     def key(self) -> str:
@@ -63,15 +68,34 @@ class _Walk(ast.NodeTransformer):
         self.file, self.wanted = file, wanted
         self.found: list[Mutant] = []
         self.names: list[str] = []
+        self._statement: ast.stmt | None = None
         self._same: Counter[tuple[str, str]] = Counter()
 
     def place(self, node: ast.AST, change: str) -> bool:
         """Note a place; whether it is the one to change."""
         function = ".".join(self.names) or "<module>"
         self._same[function, change] += 1
-        number = self._same[function, change]
-        self.found.append(Mutant(self.file, function, change, number, getattr(node, "lineno", 0)))
+        number, line = self._same[function, change], getattr(node, "lineno", 0)
+        self.found.append(Mutant(self.file, function, change, number, line, *self._lines(line)))
         return len(self.found) - 1 == self.wanted
+
+    def visit(self, node: ast.AST) -> Any:
+        """Visit a node, and remember the statement around it."""
+        outer = self._statement
+        if isinstance(node, ast.stmt):
+            self._statement = node
+        try:
+            return super().visit(node)
+        finally:
+            self._statement = outer
+
+    def _lines(self, line: int) -> tuple[int, int]:
+        around = self._statement
+        if around is None:
+            return line, line
+        body = getattr(around, "body", None)
+        last = body[0].lineno - 1 if body else around.end_lineno
+        return around.lineno, max(last or around.lineno, around.lineno)
 
     # -- what is left alone
 

@@ -41,14 +41,6 @@ MEMORY = 4 << 30
 
 #: Groups of modules, and the tests that are theirs.
 GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "solvers": (
-        ("kgl/solvers/*.py",),
-        (
-            "tests/kgl/oracle", "tests/kgl/property", "tests/kgl/test_false_certificates.py",
-            "tests/kgl/test_mutants.py", "tests/kgl/test_density.py", "tests/kgl/test_problem.py",
-            "tests/kgl/test_grid.py", "tests/kgl/test_signed.py", "tests/kgl/test_models.py",
-        ),
-    ),
     "metrics": (
         ("kgl/metrics.py", "kgl/_graph_input.py", "kgl/_sparse_graphs.py"),
         (
@@ -73,6 +65,14 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "claims": (
         ("experiments/claims/*.py",),
         ("tests/experiments/test_claims*.py", "tests/experiments/test_mutants.py"),
+    ),
+    "solvers": (
+        ("kgl/solvers/*.py",),
+        (
+            "tests/kgl/oracle", "tests/kgl/property", "tests/kgl/test_false_certificates.py",
+            "tests/kgl/test_mutants.py", "tests/kgl/test_density.py", "tests/kgl/test_problem.py",
+            "tests/kgl/test_grid.py", "tests/kgl/test_signed.py", "tests/kgl/test_models.py",
+        ),
     ),
 }  # fmt: skip
 #: Modules of other packages, loaded once.
@@ -257,7 +257,12 @@ def _fast(reached: Reached, mutant: Mutant) -> tuple[list[str], float]:
     """Return the tests that reach a fault, the fastest first, and how long they take."""
     chosen: list[str] = []
     seconds = 0.0
-    for length, name in reached.get(mutant.file, {}).get(mutant.line, []):
+    lines = reached.get(mutant.file, {})
+    span = range(mutant.first, mutant.last + 1)
+    found = {one for line in span for one in lines.get(line, [])}
+    if not found:  # what runs when the module is loaded, such as constants
+        found = {one for tests in lines.values() for one in tests}
+    for length, name in sorted(found):
         if chosen and seconds + length > ENOUGH:
             break
         chosen.append(name)
@@ -274,6 +279,8 @@ def serve(pipe: Any, chosen: dict[str, list[Mutant]]) -> None:
         except ImportError:
             continue
     for group, sample in chosen.items():
+        if not sample:
+            continue
         tests = _matching(GROUPS[group][1])
         files = sorted({one.file for one in sample})
         fine, answer = _in_child(lambda files=files, tests=tests: _baseline(files, tests), 900)

@@ -83,7 +83,7 @@ _ALL = (
         "the same bytes as a run without kills, no manual step, no stray file, every rule hit",
     ),
     Campaign(
-        "mutation", "tests.campaigns.mutation", "mutants", 250, 4,
+        "mutation", "tests.campaigns.mutation", "mutants", 250, 2,
         "Small faults put into the code of solvers, metrics, simulation, scores and claims; their "
         "tests must fail.",
         "at least nine of ten faults are caught",

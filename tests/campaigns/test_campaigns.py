@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("resource", reason="campaigns fork, limit and kill processes as on Unix")
+
 import kgl
 from tests.campaigns import bits, fuzz, hostile, page
 from tests.campaigns.fuzz.judge import Call, fingerprint, judge, raw

@@ -83,6 +83,9 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: metrics.density(10**400), ValueError, r"W does not hold numbers; pass"),
     (lambda: metrics.spectral_clusters([1, 0, 0], "two"), ValueError, r"k='two' clusters of 3"),
     (lambda: metrics.aps(sparse.eye_array(3), np.ones(3)), ValueError, r"pass a square m x m"),
+    (lambda: metrics.sse_graph([1, 0, 0], [1, 0, 0], normalize=3), TypeError, r"normalize = 3 mus"),
+    (lambda: metrics.mse_signals(Y, Y, out_of_sample=[]), TypeError, r"out_of_sample = \[\] must"),
+    (lambda: kgl.compress([Y[0]]), ValueError, r"1 dimension\(s\), shape \(5,\); pass each chunk"),
     (lambda: kernels.Mixed(numeric=3.5), TypeError, r"numeric must name columns, got 3\.5; pass"),
     (lambda: kernels.FunctionKernel(lambda a: a).fit(Y), ValueError, r"must take two arrays"),
     (lambda: kernels.RBF(gamma=int), TypeError, r"gamma must be a number, got <class 'int'>"),
@@ -128,6 +131,12 @@ def test_a_huge_tolerance_stops_at_once() -> None:
 def test_fractions_and_lone_surrogates() -> None:
     assert simulate.make_dataset("er", noise=Fraction(1, 4), seed=3).Y.shape == (100, 20)
     assert seeding.stream(0, "\ud800").random() == seeding.stream(0, "\ud800").random()
+
+
+def test_blocks_that_hardly_ever_touch() -> None:
+    W = simulate.make_dataset("sbm", m=12, ratio=1e22).W
+    assert W.any()
+    assert not W[:6, 6:].any()
 
 
 def test_as_many_clusters_as_nodes_of_a_sparse_graph() -> None:

@@ -125,10 +125,8 @@ def raw(error: BaseException) -> str:
     plain = plain and not isinstance(error, np.linalg.LinAlgError | UnicodeError)
     if not plain:
         return f"[{place}]"
-    if len(str(error)) < 20 or not _REMEDY.search(str(error)):
-        return f"[{place}, no remedy]"
     if not frames:
-        return "[no traceback]"
+        return "[no traceback, no remedy]"
     last, path = frames[-1], Path(frames[-1].filename)
     if "sklearn" in path.parts and path.name in (
         "validation.py",
@@ -136,6 +134,8 @@ def raw(error: BaseException) -> str:
         "base.py",
     ):
         return ""  # scikit-learn's own messages, as for any of its estimators
+    if len(str(error)) < 20 or not _REMEDY.search(str(error)):
+        return f"[{place}, no remedy]"
     if "unexpected keyword argument" in str(error) and not own:
         return ""
     if _KGL in path.parents and last.lineno in _raises(path):

@@ -60,7 +60,7 @@ def prepared_distances(Y: Any, center: str, scale: str, signed: bool) -> Array |
             return None
         Y = Y / size
     elif scale == "common":
-        Y = Y / np.sqrt((Y**2).mean())
+        Y = Y / (np.sqrt((Y**2).mean()) or 1)
     near = ((Y[:, :, None] - Y[:, None, :]) ** 2).sum(axis=0)
     if signed:
         near = np.minimum(near, ((Y[:, :, None] + Y[:, None, :]) ** 2).sum(axis=0))
