@@ -140,6 +140,8 @@ def peer_tables(known: Numbers) -> str:
         if "cpu_s" not in numbers:
             rows.append([label, f"stopped after {numbers['stopped_after_s']:.0f} s", *["-"] * 4])
             continue
+        if numbers.get("converged") == 0.0:
+            label += f", not converged in {numbers['n_iter']} sweeps"
         rows.append([
             label, f"{numbers['cpu_s']:.2f}", f"{numbers['peak_mb']:.0f}",
             f"{numbers['degree']:.1f}", f"{100 * numbers['same_class']:.1f} %",
