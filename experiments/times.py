@@ -1,4 +1,4 @@
-"""Measured times and memory: the only thing in which two runs of the same code and settings may differ.
+"""Measured times and memory: all in which two runs of the same code and settings may differ.
 
 All else has the same bytes on whatever machine and however often it is computed. What measures
 them writes them under a name of this module, and what compares runs leaves these out.

@@ -92,6 +92,7 @@ INTERNAL = (
     "kgl.imputer",
     "kgl.inputs",
     "kgl.large",
+    "kgl.plotting_large",
     "kgl.prediction",
     "kgl.preparation",
     "kgl.random_graphs",

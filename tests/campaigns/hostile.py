@@ -51,7 +51,7 @@ ODD = (
     "__proto__", "constructor", "id", "label",
 )  # fmt: skip
 PATHS = (
-    "../../etc", "../x", "/tmp/kgl-escape", "fig2/../../x", "./fig2", "fig2.yaml", "fig2 ", " fig2",
+    "../../etc", "../x", "/kgl-escape", "fig2/../../x", "./fig2", "fig2.yaml", "fig2 ", " fig2",
     "~", "..", ".", "", "a/b", "a\\b", "con", "-rf", "*", "fig2\x00", "fig2\n", "\U0001d487ig2",
     "$(id)",
     "`id`", "a" * 500, "study", "../study/fig2", "file:///etc/passwd", "fig2;x", "{a}",
