@@ -29,7 +29,7 @@ __all__ = ["TASKS"]
 #: Edges of a cell on average; each method's own weight is set for it, as near as its knob allows.
 DEGREE = 10
 #: Penalty of the graphical lasso, for about that degree, its tolerance and its most sweeps.
-ALPHA, TOL, SWEEPS = 0.8, 1e-2, 20
+ALPHA, TOL, SWEEPS = 0.75, 1e-2, 20
 FEATURES = "cells.npz"
 
 READ = """
