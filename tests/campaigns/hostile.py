@@ -58,7 +58,7 @@ PATHS = (
     "${oc.env:HOME}",
 )  # fmt: skip
 OVERRIDES = (
-    "hydra.run.dir=/tmp/x", "hydra/launcher=x", "run=../x", "study=../x", "stdy=fig2", "=", "a",
+    "hydra.run.dir=/x", "hydra/launcher=x", "run=../x", "study=../x", "stdy=fig2", "=", "a",
     "a=",
     "data.source=../../x", "protocol.data.m=[1", "protocol.data.m=-5", "protocol.data.m=1e99",
     "replicates=0", "replicates=x", "replicates=99999999999999999999", "grid=../../x",
@@ -230,7 +230,7 @@ def archive(tally: Tally, rng: np.random.Generator, folder: Path) -> None:
             content = b"/etc/passwd"
         packed.writestr(info, content)
         for _ in range(int(rng.integers(3))):
-            other = ("../evil", "/tmp/evil", "evil\x00", "con", name, "x/" + name, "..", "a/" * 200)
+            other = ("../evil", "/evil", "evil\x00", "con", name, "x/" + name, "..", "a/" * 200)
             with contextlib.suppress(ValueError):
                 packed.writestr(other[rng.integers(len(other))], b"evil")
     packed_bytes = target.getvalue()
