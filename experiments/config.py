@@ -99,6 +99,11 @@ def last_of_each(overrides: Sequence[str]) -> tuple[str, ...]:
     for text in overrides:
         if "=" not in text and not text.startswith("~"):
             raise ConfigError(f"override {text!r} has no '='; write key=value, as in replicates=3")
+        if text.startswith("~") and "." not in override_key(text):
+            raise ConfigError(
+                f"override {text!r} deletes what every study needs; write key=value, as in "
+                "replicates=3"
+            )
     return tuple({override_key(text): text for text in overrides}.values())
 
 

@@ -337,7 +337,7 @@ def refuse_ragged(Y: Any, name: str = "Y") -> None:
 
 def _as_floats(Y: Any) -> Array:
     if np.iscomplexobj(Y):
-        raise TypeError("it holds complex numbers")
+        raise ValueError("Complex data not supported")
     if np.ma.isMaskedArray(Y) or count_masked(Y):
         return np.asarray(np.ma.filled(np.ma.array(Y, dtype=float), np.nan))
     if hasattr(Y, "to_numpy") and hasattr(Y, "loc"):

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kgl._optional import import_optional
 from kgl._types import Array
-from kgl._validation import align
+from kgl._validation import align, check_flag
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -142,6 +142,7 @@ class GraphExport:
         all_pairs : bool
             Whether to list the pairs without an edge too, ordered by score.
         """
+        check_flag("all_pairs", all_pairs)
         pandas = import_optional("pandas", "frame", "to_edges")
         weights = self._clean_weights()
         if issparse(weights):

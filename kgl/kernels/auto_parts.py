@@ -151,6 +151,11 @@ def _widths(points: Points) -> list[float]:
     nearest = distances.min(axis=1)
     if len(some) < len(points.numbers):
         nearest = _nearest(points)
+    if not np.isfinite(nearest).any():
+        raise ValueError(
+            "the squares of all differences between covariates vanish in double precision; "
+            "rescale the covariates, or drop those that are constant"
+        )
     first = float(np.median(nearest[np.isfinite(nearest)]))
     last = float(distances[np.isfinite(distances)].max())
     count = 1 + int(np.log(max(last / first, 1.0)) / np.log(FACTOR))

@@ -23,8 +23,8 @@ SCALES: tuple[Scale, ...] = (None, "standard", "minmax")
 _CATEGORICAL_DTYPES = ("object", "categor", "bool", "str", "enum")
 
 
-#: Sizes of covariates between which squares of their differences neither overflow nor vanish.
-_SMALL, _LARGE = 1e-140, 1e140
+#: Size of covariates up to which squares of their differences do not overflow.
+_LARGE = 1e140
 
 
 def is_number(value: Any) -> bool:
@@ -133,10 +133,10 @@ class Table:
                 "value or drop the row"
             )
         largest = float(np.abs(numbers).max(initial=0.0))
-        if largest and not _SMALL < largest < _LARGE:
+        if largest > _LARGE:
             raise ValueError(
-                f"the largest absolute value of {where} is {largest:g}, whose square double "
-                f"precision cannot hold: rescale the column, for example divide by {largest:g}"
+                f"the largest absolute value of {where} is {largest:g}: squares of such values "
+                f"overflow; rescale them, for example divide by {largest:g}"
             )
         return numbers
 

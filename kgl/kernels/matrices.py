@@ -29,8 +29,8 @@ FEW = 0.5
 WHOLE, EIGENVECTORS = 24, 25
 
 
-#: Sizes of kernels between which products with hyperparameters stay in range.
-_SMALL, _LARGE = 1e-100, 1e100
+#: Size of kernels up to which products with hyperparameters stay in range.
+_LARGE = 1e100
 
 
 def square_matrix(K: Any, name: str, size: int | None = None) -> tuple[Array, float]:
@@ -78,7 +78,7 @@ def symmetric_matrix(K: Any, name: str, size: int | None = None) -> tuple[Array,
     """``(K + K') / 2`` once K is symmetric up to rounding, and the epsilon of its dtype."""
     matrix, eps = square_matrix(K, name, size)
     size_of = max(float(matrix.max()), -float(matrix.min()))
-    if size_of and not _SMALL < size_of < _LARGE:
+    if size_of > _LARGE:
         raise ValueError(
             f"the largest absolute entry of {name} is {size_of:g}, beyond what double precision "
             f"can compute with: rescale it, for example divide by {size_of:g}"

@@ -175,6 +175,7 @@ def test_no_part_of_a_configuration_takes_unknown_keys_but_those_that_are_open()
         (["data.noise=[1"], ["data.noise=[1"]),
         (["=3"], ["valid: "]),
         (["~data.noise"], ["override '~data.noise'", "lacks the key 'noise'"]),
+        (["~replicates"], ["override '~replicates' deletes", "write key=value"]),
         (["+data.noise.x=1"], ["'data.noise.x'", "no keys below"]),
         (["data.noise=1,2"], ["data.noise=1,2", "[1, 2]"]),
         # references
