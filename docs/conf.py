@@ -127,7 +127,8 @@ if PUBLISHED:
     html_theme_options["navbar_start"] = ["navbar-logo", "version-switcher"]
 
 # A warning in an example is a mistake in it or in kgl, unless the example is about the warning.
-warnings.filterwarnings("error", module=r"kgl(\..*)?")
+# Examples run as __main__, and a warning names the line that called.
+warnings.filterwarnings("error", module=r"(kgl|pygsp2|sklearn|__main__)(\..*)?")
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
     "gallery_dirs": "docs/gallery",

@@ -25,8 +25,8 @@ data.x.head(3)
 # %%
 # People differ in how generous they are, so the mean of each reviewer is subtracted, too.
 
-with_attributes = kgl.KGL(density=0.15, center="both").fit(ratings, x=data.x)
-without = kgl.KGL(density=0.15, center="both").fit(ratings)
+with_attributes = kgl.KGL(density=0.2, center="both").fit(ratings, x=data.x)
+without = kgl.KGL(density=0.2, center="both").fit(ratings)
 
 # %%
 # The stand-in was simulated with groups of products, here side by side on the circle and of one

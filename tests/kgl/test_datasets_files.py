@@ -20,6 +20,8 @@ from kgl.datasets import (
     verify,
 )
 
+pytest.importorskip("pooch")
+
 SWISS = swiss_files()
 SUSHI = sushi_files()
 ARCHIVE = zipped(SUSHI)

@@ -54,6 +54,7 @@ def test_a_graph_kernel_needs_no_covariates() -> None:
 
 
 def test_the_dust_of_an_inexact_solver_is_no_edge() -> None:
+    pytest.importorskip("cvxpy")
     data = kgl.simulate.make_dataset("er", m=8, n=30)
     exact = kgl.GL(density=0.3).fit(data.Y)
     inexact = kgl.GL(psi=exact.psi_, solver="cvxpy").fit(data.Y)
