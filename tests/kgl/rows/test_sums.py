@@ -139,8 +139,33 @@ def test_partial_fit_refuses_and_loses_nothing():
         model.partial_fit(TABLE[100:, :7])
     with pytest.raises(TypeError, match="pass them to fit"):
         model.partial_fit(kgl.compress(TABLE))
+    with pytest.raises(TypeError, match=r"kgl.compress\(total\) to fit"):
+        model.partial_fit(kgl.RowSums.of(TABLE))
+    with pytest.raises(ValueError, match="K_x"):  # found only by the fit itself
+        model.partial_fit(TABLE[100:], K_x=np.eye(7))
     model.partial_fit(TABLE[100:])
+    assert "150 observations" in model.summary()
     assert apart(kgl.KGLN().fit(TABLE, K_x=DATA.K_x), model) < 1e-11
+
+
+def test_a_first_call_that_fails_adds_nothing():
+    model = kgl.KGLN()
+    with pytest.raises(ValueError, match="K_x"):
+        model.partial_fit(TABLE[:100], K_x=np.eye(7))
+    model.partial_fit(TABLE, K_x=DATA.K_x)
+    assert apart(kgl.KGLN().fit(TABLE, K_x=DATA.K_x), model) < 1e-11
+
+
+def test_logarithms_cannot_be_asked_for_after_the_first_rows():
+    growth = np.exp(TABLE - 5.0)
+    model = kgl.GL(log=False).partial_fit(growth[:70])
+    with pytest.raises(ValueError, match="log = True, but 70 earlier rows"):
+        model.set_params(log=True).partial_fit(growth[70:])
+    model.set_params(log=False).partial_fit(growth[70:])
+    assert apart(kgl.GL(log=False).fit(growth), model) < 1e-11
+    # settings that sums suffice for may change, and logarithms may be left out
+    model = kgl.GL().partial_fit(growth[:70]).set_params(log=True, center="both")
+    assert apart(kgl.GL(log=True, center="both").fit(growth), model.partial_fit(growth[70:])) < 1e-9
 
 
 @pytest.mark.parametrize("model", [kgl.KGLO, kgl.KGL, kgl.KGLAgnostic])
