@@ -12,7 +12,7 @@ from kgl._types import Array
 from kgl._validation import check_names, count_masked, refuse_no_numbers, refuse_text
 from kgl.inputs import InputTable, TableInput
 from kgl.problem import ModelSpec
-from kgl.rows.compress import log_origins_of
+from kgl.rows.compress import handed_in, log_origins_of
 from kgl.rows.compressed import CompressedRows, Totals
 from kgl.rows.sums import RowSums
 from kgl.rows.tally import Tally, Watch
@@ -30,6 +30,8 @@ class RowLearning(TableInput):
 
     def _read(self, Y: Any, z: Any) -> InputTable:
         if not isinstance(Y, CompressedRows):
+            if handed_in(Y):
+                raise TypeError("Y is RowSums, which fit does not read; pass kgl.compress(Y)")
             return super()._read(Y, z)
         if z is not None:
             raise ValueError(
