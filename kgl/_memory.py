@@ -54,19 +54,66 @@ def _from_meminfo() -> int | None:
     return None
 
 
-def _from_group() -> int | None:
-    base = Path("/sys/fs/cgroup")
-    for limit, used in (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+def _from_group(
+    mount: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/self/cgroup")
+) -> int | None:
+    """Return the least that the control groups of this process leave, from its own upwards.
+
+    A container often sees its own group as the root of ``mount``, while ``own`` has the path that
+    the host gave it: directories that are not there are passed over.
+    """
+    left = []
+    for hierarchy, path in _groups(own):
+        base = mount if hierarchy == "" else mount / hierarchy
+        names = [name for name in path.split("/") if name not in ("", "..")]
+        for depth in range(len(names), -1, -1):
+            left.append(_left_in(base.joinpath(*names[:depth])))
+    return min((value for value in left if value is not None), default=None)
+
+
+def _groups(own: Path) -> list[tuple[str, str]]:
+    """Return the hierarchies of memory, as directories of the mount, and the paths in them."""
+    try:
+        lines = own.read_text().splitlines()
+    except OSError:
+        lines = []
+    found = {"": "/", "memory": "/"}  # of version 2 and of version 1
+    for line in lines:
+        match line.split(":", 2):
+            case [_, "", path]:
+                found[""] = path
+            case [_, controllers, path] if "memory" in controllers.split(","):
+                found["memory"] = path
+    return list(found.items())
+
+
+def _left_in(group: Path) -> int | None:
+    """Return what is left of the limit of one control group, None without a limit."""
+    for most, used, prefix in (
+        ("memory.max", "memory.current", ""),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
     ):
         try:
-            most, now = (base / limit).read_text().strip(), (base / used).read_text().strip()
-        except OSError:
+            limit, now = (int((group / name).read_text()) for name in (most, used))
+        except (OSError, ValueError):  # no such file; "max"
             continue
-        if most.isdigit() and int(most) < 1 << 60:
-            return max(int(most) - int(now), 0)
+        if limit < 1 << 60:
+            return max(limit - max(now - _cached(group, prefix), 0), 0)
     return None
+
+
+def _cached(group: Path, prefix: str) -> int:
+    """Return the bytes of files in memory, which the system drops where memory is short.
+
+    Pages that were read twice are active, yet no less free to go: ``MemAvailable`` of the system
+    counts both kinds too.
+    """
+    try:
+        lines = (group / "memory.stat").read_text().splitlines()
+        counts = {name: int(value) for name, value in map(str.split, lines)}
+    except (OSError, ValueError):
+        return 0
+    return sum(counts.get(f"{prefix}{kind}_file", 0) for kind in ("inactive", "active"))
 
 
 def check_memory(need: Estimate, what: str) -> None:

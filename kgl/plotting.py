@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from kgl._optional import import_optional
 from kgl._types import Array
-from kgl._validation import align, as_floats
+from kgl._validation import align, as_floats, as_numbers
 from kgl.plotting_large import plot_clusters
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def plot_graph(
         Where to draw the nodes, across and up; laid out by the weights if not given. A DataFrame
         of two columns is matched by its index, a dict has a pair for each node name.
     values : array (m,), optional
-        Numbers to colour the nodes by.
+        Numbers to colour the nodes by; those of a Series are matched by its index.
     values_label : str, optional
         What they are; draws a colour bar.
     ax : matplotlib Axes, optional
@@ -79,13 +79,14 @@ def plot_graph(
     plt = import_optional("matplotlib.pyplot", "plot", "plotting")
     from matplotlib.collections import LineCollection
 
+    names = list(range(W.shape[0])) if names is None else list(names)
+    values = None if values is None else _coloured(values, names)
     if issparse(W):
         return _plot_sparse(
             W, names=names, signs=signs, positions=positions, values=values,
             values_label=values_label, ax=ax, labels=labels, title=title, seed=seed,
         )  # fmt: skip
     m = len(W)
-    names = list(range(m)) if names is None else list(names)
     positions = _layout(W, seed) if positions is None else _placed(positions, names)
     if ax is None:
         _, ax = plt.subplots(figsize=(5, 4.5), layout="constrained")
@@ -138,11 +139,9 @@ def plot_graph(
     return ax
 
 
-def _plot_sparse(W: Any, *, names: Sequence[Any] | None, signs: Any, **options: Any) -> Axes:
+def _plot_sparse(W: Any, *, names: list[Any], signs: Any, **options: Any) -> Axes:
     """Draw a sparse graph: as any other up to :data:`FEW_NODES`, then cluster by cluster."""
-    m = W.shape[0]
-    names = list(range(m)) if names is None else list(names)
-    if m <= FEW_NODES:
+    if W.shape[0] <= FEW_NODES:
         own = None
         if signs is not None:
             own = signs.toarray() if issparse(signs) else np.asarray(signs)
@@ -210,6 +209,17 @@ def _placed(positions: Any, names: list[Any]) -> Array:
             "numbers, across and up, for each"
         )
     return placed
+
+
+def _coloured(values: Any, names: list[Any]) -> Array:
+    """Return the values of the nodes, in their order."""
+    m = len(names)
+    found = as_numbers(align(values, names, "values", size=m), "values")
+    if found.shape != (m,):
+        raise ValueError(
+            f"values has the shape {found.shape} but there are {m} nodes; give one number for each"
+        )
+    return found
 
 
 def _layout(W: Array, seed: int) -> Array:

@@ -103,10 +103,11 @@ def compress(
     if not (whole and n_folds >= 1):
         raise ValueError(f"n_folds = {n_folds!r} must be a whole number of at least 1, such as 5")
     side = {"K_z": K_z, "z": z, "factor_z": factor_z}
-    summed = _handed_in(data)
+    summed = handed_in(data)
     if summed:
-        _refuse_side(side, log)
-        return CompressedRows(_totals(summed, names), None)
+        numbers = {"white": (white, 0.0), "kernel_tol": (kernel_tol, ROW_TOL)}
+        _refuse_options({**side, "kernel_z": kernel_z, "max_rank": max_rank}, numbers, log)
+        return CompressedRows(_totals(summed, names, n_folds), None)
     source = Source(data, None if names is None else list(names))
     kernel = row_kernel(side, kernel_z, white, kernel_tol, max_rank, source.n_rows)
     factor = None if kernel is None else kernel.factor
@@ -137,7 +138,8 @@ def compress(
     return CompressedRows(values, kernel, logs)
 
 
-def _handed_in(data: Any) -> list[RowSums]:
+def handed_in(data: Any) -> list[RowSums]:
+    """Return the sums that were given in place of rows, none where there are rows."""
     if isinstance(data, RowSums):
         return [data]
     if isinstance(data, list | tuple) and any(isinstance(part, RowSums) for part in data):
@@ -147,11 +149,18 @@ def _handed_in(data: Any) -> list[RowSums]:
     return []
 
 
-def _refuse_side(side: dict[str, Any], log: str | bool) -> None:
-    given = next((name for name, value in side.items() if value is not None), None)
-    if given is not None:
+def _refuse_options(
+    options: dict[str, Any], numbers: dict[str, tuple[float, float]], log: str | bool
+) -> None:
+    """Refuse options of a kernel over single rows, and logarithms of these.
+
+    ``numbers`` are options with their defaults.
+    """
+    given = [name for name, value in options.items() if value is not None]
+    given += [name for name, (value, default) in numbers.items() if value != default]
+    if given:
         raise ValueError(
-            f"{given} needs the rows, of which RowSums has only sums; give the rows themselves"
+            f"{given[0]} needs the rows, of which RowSums has only sums; give the rows themselves"
         )
     if log is True:
         raise ValueError(
@@ -160,7 +169,12 @@ def _refuse_side(side: dict[str, Any], log: str | bool) -> None:
         )
 
 
-def _totals(folds: list[RowSums], names: Any) -> Totals:
+def _totals(folds: list[RowSums], names: Any, n_folds: int) -> Totals:
+    if n_folds not in (5, len(folds)):
+        raise ValueError(
+            f"n_folds = {n_folds}, but {len(folds)} RowSums were given, which cannot be split; "
+            "give a list of one for each fold"
+        )
     total = sum(folds[1:], folds[0])
     total.check_digits()
     known = total.names if names is None else check_names(names, len(total.sums))

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from kgl._types import Array
 from kgl._validation import check_option
@@ -236,13 +237,23 @@ class CompressedRows:
         ------
         array (k, m)
         """
+        check_is_fitted(model, "laplacian_")
         ready = model._ready
-        if ready.n_rows != self.n_rows or len(ready.names) != len(self.names):
+        if ready.n_rows != self.n_rows or ready.names != self.names:
             raise ValueError("the model was fitted to other data; pass one fitted to these rows")
-        source, begin = Source(data), 0
+        source = Source(data, self.values.names, len(self.names), like="the compressed table")
+        if self.kernel is not None and source.n_rows not in (None, self.n_rows):
+            self._refuse_length(str(source.n_rows))
+        return self._signals(model, source, source.block_rows(chunk_rows))
+
+    def _signals(self, model: Any, source: Source, size: int) -> Iterator[Array]:
+        """Yield signals of blocks of ``size`` rows."""
+        ready, begin = model._ready, 0
         white = 1.0 if self.kernel is None else self.kernel.white
         smooth = _smoother(model, white) if model._spec.fitted and white > 0 else np.zeros_like
-        for block in source.blocks(source.block_rows(chunk_rows)):
+        for block in source.blocks(size):
+            if self.kernel is not None and begin + len(block) > self.n_rows:
+                self._refuse_length(f"more than {self.n_rows}")
             rows = np.zeros(len(block))
             if model.center == "both":
                 rows = (block - ready.preparation.columns).mean(axis=1)
@@ -250,7 +261,13 @@ class CompressedRows:
             yield own.undo(self._fitted(model, own.apply(block), begin, smooth))
             begin += len(block)
         if self.kernel is not None and begin != self.n_rows:
-            raise ValueError(f"data has {begin} rows, but {self.n_rows} were compressed")
+            self._refuse_length(str(begin))
+
+    def _refuse_length(self, found: str) -> NoReturn:
+        raise ValueError(
+            f"data has {found} rows, but {self.n_rows} were compressed; rows that depend on each "
+            "other need the whole table, in the same order"
+        )
 
     def _fitted(
         self, model: Any, block: Array, begin: int, smooth: Callable[[Array], Array]

@@ -12,9 +12,11 @@ from kgl._types import Array
 from kgl._validation import check_names, count_masked, refuse_no_numbers, refuse_text
 from kgl.inputs import InputTable, TableInput
 from kgl.problem import ModelSpec
-from kgl.rows.compress import log_origins_of
+from kgl.rows.compress import handed_in, log_origins_of
 from kgl.rows.compressed import CompressedRows, Totals
+from kgl.rows.sums import RowSums
 from kgl.rows.tally import Tally, Watch
+from kgl.skewness import check_log
 
 __all__ = ["PartialFit", "RowLearning"]
 
@@ -28,6 +30,8 @@ class RowLearning(TableInput):
 
     def _read(self, Y: Any, z: Any) -> InputTable:
         if not isinstance(Y, CompressedRows):
+            if handed_in(Y):
+                raise TypeError("Y is RowSums, which fit does not read; pass kgl.compress(Y)")
             return super()._read(Y, z)
         if z is not None:
             raise ValueError(
@@ -113,6 +117,10 @@ class _Stream:
     names: list[Any] | None
     side: dict[str, Any]
 
+    def copy(self) -> _Stream:
+        """Return a copy, which rows can be added to without a change of this one."""
+        return _Stream(self.tally.copy(), self.watch.copy(), self.names, self.side)
+
 
 class PartialFit:
     """Mixin of models that read Y'Y alone: rows may come in pieces."""
@@ -127,7 +135,7 @@ class PartialFit:
         """Add rows to those of earlier calls, and learn the graph of all of them.
 
         The graph is that of ``fit`` on all rows at once, up to rounding. Sums over rows are kept,
-        not the rows; ``fit`` starts anew.
+        not the rows; ``fit`` starts anew. A call that fails adds nothing.
 
         Parameters
         ----------
@@ -145,30 +153,36 @@ class PartialFit:
         self
         """
         stream = self.__dict__.get("_stream")
+        given = {name: value for name, value in {"K_x": K_x, "x": x}.items() if value is not None}
         with keep_on_error(self):
+            check_log(self.log)
             values, names = self._rows(Y, stream)
-        if stream is None:
-            stream = _Stream(Tally(), Watch(), names, {})
-        side = {"K_x": K_x, "x": x}
-        given = {name: value for name, value in side.items() if value is not None}
-        kept = given or stream.side
-        stream.tally.add(values)
-        if self.log is not False:
-            stream.watch.add(values)
-        stream.side = kept
-        self._stream = stream
-        if refit:
-            try:
+            grown = _Stream(Tally(), Watch(), names, {}) if stream is None else stream.copy()
+            if self.log is not False and grown.watch.n_rows < grown.tally.n_rows:
+                raise ValueError(
+                    f"log = {self.log!r}, but {grown.tally.n_rows - grown.watch.n_rows} earlier "
+                    "rows were added with log=False, which leaves nothing to take logarithms of; "
+                    "set log=False, or give all rows again to a new estimator"
+                )
+            grown.tally.add(values)
+            if self.log is not False:
+                grown.watch.add(values)
+            grown.side = given or grown.side
+            if refit:
                 learner: Any = self
-                learner.fit(_compressed(stream, self.log), **kept)
-            finally:
-                self._stream = stream  # fit starts anew
+                learner.fit(_compressed(grown, self.log), **grown.side)
+            self._stream = grown  # only now: a call that fails adds no rows
         return self
 
     def _rows(self, Y: Any, stream: _Stream | None) -> tuple[Array, list[Any] | None]:
         """Check rows, and that they have the columns of those before."""
         if isinstance(Y, CompressedRows):
             raise TypeError("compressed rows are all rows already: pass them to fit")
+        if isinstance(Y, RowSums):
+            raise TypeError(
+                "partial_fit takes rows, not their sums; add up RowSums by +, and pass "
+                "kgl.compress(total) to fit"
+            )
         if count_masked(Y):
             Y = np.ma.filled(np.ma.array(Y, dtype=float), np.nan)
         columns = getattr(Y, "columns", None)

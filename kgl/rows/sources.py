@@ -41,6 +41,8 @@ class Source:
         Number of rows, where it is known before reading.
     done : int
         Rows read so far.
+    like : str
+        What has the names and the width that chunks must have, for messages.
     """
 
     data: Any
@@ -48,6 +50,7 @@ class Source:
     width: int | None = None
     n_rows: int | None = None
     done: int = 0
+    like: str = "the first chunk"
 
     def __post_init__(self) -> None:
         if isinstance(self.data, str | bytes) or hasattr(self.data, "__fspath__"):
@@ -174,13 +177,13 @@ class Source:
                 self.names = check_names(names, self.width)
         if values.shape[1] != self.width:
             raise ValueError(
-                f"{where} has {values.shape[1]} columns but those before have {self.width}; "
+                f"{where} has {values.shape[1]} columns but {self.like} has {self.width}; "
                 "all chunks need the same columns"
             )
         if names is not None and self.names is not None and names != self.names:
             j = next(j for j in range(len(names)) if names[j] != self.names[j])
             raise ValueError(
-                f"{where} has the column {names[j]!r} in place {j}, where the first chunk has "
+                f"{where} has the column {names[j]!r} in place {j}, where {self.like} has "
                 f"{self.names[j]!r}; put the columns in the same order"
             )
 

@@ -8,19 +8,21 @@ of :math:`Y^\top Y` and :math:`n \bar y \bar y^\top` would lose.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from numbers import Integral
+from copy import copy
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from kgl._types import Array
-from kgl._validation import as_floats, check_names
+from kgl._validation import as_floats, as_numbers, check_names, check_whole
 
 __all__ = ["RowSums", "root"]
 
 #: Share of the products about the origin that must be left about the means.
 LEFT = 1e-9
+#: Negative eigenvalues of products scaled to a unit diagonal that may be rounding of their maker.
+INDEFINITE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +68,17 @@ class RowSums:
     largest: Array | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.n_rows, Integral) or self.n_rows < 1:
-            raise ValueError(f"n_rows = {self.n_rows!r} must be a whole number of at least 1")
-        sums = np.array(self.sums, dtype=float)
+        check_whole("n_rows", self.n_rows, 1)
+        given = {
+            name: np.array(as_numbers(value, name))
+            for name in ("sums", "products", "origin", "largest")
+            if (value := getattr(self, name)) is not None
+        }
+        sums = given["sums"]
         m = len(sums) if sums.ndim == 1 else -1
-        given = {"sums": sums, "products": np.array(self.products, dtype=float)}
-        given["origin"] = np.zeros(max(m, 0)) if self.origin is None else np.array(self.origin)
-        own = np.abs(given["origin"] + sums / self.n_rows) if m >= 0 else sums
-        given["largest"] = own if self.largest is None else np.array(self.largest, dtype=float)
+        given.setdefault("origin", np.zeros(max(m, 0)))
+        if "largest" not in given and sums.shape == given["origin"].shape:
+            given["largest"] = np.abs(given["origin"] + sums / self.n_rows)
         for name, value in given.items():
             if value.shape != ((m, m) if name == "products" else (m,)):
                 raise ValueError(
@@ -92,6 +97,7 @@ class RowSums:
             initial=0.0
         ):
             raise ValueError("products is not symmetric; it must be Y'Y, of rows less the origin")
+        _check_gram(self.n_rows, sums, products)
         if self.names is not None:
             object.__setattr__(self, "names", check_names(self.names, m))
 
@@ -106,8 +112,10 @@ class RowSums:
         names : sequence, optional
             Names of the nodes; those of the columns of a DataFrame if not given.
         """
+        if hasattr(rows, "toarray"):
+            raise TypeError(f"rows is a sparse {type(rows).__name__}; pass rows.toarray()")
         labels = getattr(rows, "columns", None) if names is None else names
-        values = as_floats(rows)
+        values = as_floats(rows, "rows")
         if values.ndim != 2 or not len(values):
             raise ValueError(f"rows has shape {values.shape}; give a table of at least one row")
         if not np.isfinite(values).all():
@@ -136,13 +144,18 @@ class RowSums:
                 "in this order; put them in the same order"
             )
         moved = other.about(_known(self.origin))
-        return RowSums(
-            self.n_rows + other.n_rows,
-            self.sums + moved.sums,
-            self.products + moved.products,
-            self.origin,
-            self.names if self.names is not None else other.names,
-            np.maximum(_known(self.largest), _known(other.largest)),
+        products = self.products + moved.products
+        if not np.isfinite(products).all():
+            raise ValueError(
+                "the products of both are beyond double precision; rescale the data, for instance "
+                "to unit variance"
+            )
+        return self._with(
+            n_rows=self.n_rows + other.n_rows,
+            sums=self.sums + moved.sums,
+            products=products,
+            names=self.names if self.names is not None else other.names,
+            largest=np.maximum(_known(self.largest), _known(other.largest)),
         )
 
     def __radd__(self, other: Any) -> RowSums:
@@ -158,7 +171,16 @@ class RowSums:
         step = _known(self.origin) - origin
         cross = np.outer(self.sums, step)
         products = self.products + cross + cross.T + self.n_rows * np.outer(step, step)
-        return replace(self, sums=self.sums + self.n_rows * step, products=products, origin=origin)
+        return self._with(
+            sums=self.sums + self.n_rows * step, products=products, origin=np.array(origin)
+        )
+
+    def _with(self, **changed: Any) -> RowSums:
+        """Return these sums with some of them changed, which are valid by the way they are made."""
+        made = copy(self)
+        for name, value in changed.items():
+            object.__setattr__(made, name, value)
+        return made
 
     def gram(self, center: str, mean: Array | None = None) -> Array:
         """Return Y'Y of the rows, centred as ``center`` has it: by their own means, or by others.
@@ -182,9 +204,27 @@ class RowSums:
             raise ValueError(
                 f"column {j if self.names is None else self.names[j]!r}: its mean is so far from "
                 f"the origin that {called} has lost the digits of its deviations (or it is "
-                "constant, which no sum can tell); sum rows less an origin near the means, as "
-                "kgl.RowSums.of does, and pass origin="
+                "constant, which looks the same in sums); sum rows less an origin near the means, "
+                "as kgl.RowSums.of does, and pass origin="
             )
+
+
+def _check_gram(n_rows: int, sums: Array, products: Array) -> None:
+    """Refuse sums that no rows have: with the count they are products of Y and a column of ones."""
+    whole = np.block([[np.full((1, 1), float(n_rows)), sums[None]], [sums[:, None], products]])
+    scale = np.sqrt(np.maximum(np.diag(whole), 0.0))
+    scale = np.where(scale > 0, scale, 1.0)
+    unit = whole / scale / scale[:, None]
+    try:
+        np.linalg.cholesky(unit + INDEFINITE * np.eye(len(unit)))
+    except np.linalg.LinAlgError:
+        least = np.linalg.eigvalsh(unit)[0]
+        raise ValueError(
+            "n_rows, sums and products are not those of any rows: the products of the columns and "
+            f"of a column of ones, scaled to a unit diagonal, have the eigenvalue {least:.3g}, but "
+            "those of rows have none below zero; for rows Y less the origin give len(Y), "
+            "Y.sum(axis=0) and Y.T @ Y, all of the same rows and in double precision"
+        ) from None
 
 
 def _known(value: Array | None) -> Array:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,15 @@ class Tally:
                 self.cross += rows.T @ part
         self.n_rows += len(block)
 
+    def copy(self) -> Tally:
+        """Return a copy with arrays of its own."""
+        made = copy(self)
+        if made.n_rows:
+            made.count, made.sums = self.count.copy(), self.sums.copy()
+            made.products, made.largest = self.products.copy(), self.largest.copy()
+            made.cross = None if self.cross is None else self.cross.copy()
+        return made
+
     def _begin(self, block: Array) -> None:
         m = block.shape[1]
         need = 8 * (self.n_folds + COPIES) * m * m
@@ -111,6 +121,10 @@ class Watch:
         while sum(map(len, self.kept)) > most:
             self.kept = [np.concatenate(self.kept)[::2].copy()]
             self.stride *= 2
+
+    def copy(self) -> Watch:
+        """Return a copy with a list of its own; rows that were kept are never changed."""
+        return replace(self, kept=list(self.kept))
 
     @property
     def complete(self) -> bool:

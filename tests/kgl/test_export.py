@@ -150,6 +150,26 @@ def test_plot_takes_positions_values_and_axes() -> None:
         plt.close("all")
 
 
+@pytest.mark.parametrize("many", [False, True])
+def test_plot_matches_values_to_nodes(many: bool) -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    m = 303 if many else 6
+    W = np.kron(np.eye(m // 3), np.ones((3, 3)) - np.eye(3))
+    W = csr_array(W) if many else W
+    names = [f"node {k}" for k in range(m)]
+    places = np.arange(2.0 * m).reshape(m, 2)
+    try:
+        with pytest.raises(ValueError, match=rf"values has the shape \(3,\) .* {m} nodes"):
+            plot_graph(W, values=np.zeros(3))
+        with pytest.raises(ValueError, match="values does not hold numbers"):
+            plot_graph(W, values=names)
+        series = pd.Series(np.arange(float(m)), names)
+        drawn = plot_graph(W, names=names, positions=places, values=series[::-1])
+        assert np.array_equal(drawn.collections[-1].get_array(), np.arange(float(m)))
+    finally:
+        plt.close("all")
+
+
 def test_pictures_need_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     fit = GL(psi=3.0).fit(frame())
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)

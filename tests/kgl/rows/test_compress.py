@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import kgl
 from kgl.rows import tally
@@ -196,6 +197,23 @@ def test_signals_by_reading_again(model):
         assert np.allclose(np.concatenate(blocks), whole.signals_, rtol=1e-8, atol=1e-8)
 
 
+def test_signals_of_other_columns_are_refused():
+    frame = pd.DataFrame(TABLE, columns=NAMES)
+    small = kgl.compress(frame)
+    model = kgl.GL2Step().fit(small)
+    with pytest.raises(
+        ValueError, match="'node 9' in place 0, where the compressed table has 'node 0'"
+    ):
+        list(small.signals(model, frame[NAMES[::-1]]))
+    with pytest.raises(ValueError, match="9 columns but the compressed table has 10"):
+        list(small.signals(model, TABLE[:, :9]))
+    with pytest.raises(ValueError, match="fitted to other data"):
+        kgl.compress(TABLE).signals(model, TABLE)
+    assert np.array_equal(*(next(small.signals(model, data)) for data in (frame, TABLE)))
+    with pytest.raises(NotFittedError):
+        small.signals(kgl.GL2Step(), TABLE)
+
+
 def test_what_needs_single_rows_says_so():
     small = kgl.compress(TABLE)
     model = kgl.KGLN().fit(small, K_x=DATA.K_x)
@@ -258,7 +276,7 @@ def test_missing_entries_name_chunk_and_column(value):
 @pytest.mark.parametrize(
     ("data", "error", "message"),
     [
-        ([TABLE, TABLE[:, :9]], ValueError, "chunk 1 of the data has 9 columns .* before have 10"),
+        ([TABLE, TABLE[:, :9]], ValueError, "chunk 1 .* has 9 columns but the first chunk has 10"),
         ([], ValueError, "no rows"),
         (iter([]), ValueError, "no rows"),
         (TABLE[:0], ValueError, "no rows"),

@@ -140,3 +140,9 @@ def test_models_and_arguments_that_do_not_go_with_it():
         next(kgl.compress(TABLE[:50]).signals(model, TABLE))
     with pytest.raises(ValueError, match="data has 100 rows"):
         list(small.signals(model, TABLE[:100]))
+    longer = np.concatenate([TABLE, TABLE])
+    with pytest.raises(ValueError, match="data has 400 rows, but 200 were compressed"):
+        small.signals(model, longer)
+    for size in (150, 200, 400):  # of an iterator the length is not known
+        with pytest.raises(ValueError, match="data has more than 200 rows"):
+            list(small.signals(model, iter([longer]), chunk_rows=size))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 import kgl
 from kgl.rows.sums import root
@@ -58,6 +59,10 @@ def test_sums_that_lost_their_digits_are_refused():
         ({"products": np.full((8, 8), np.nan)}, r"products\[0, 0\] is not finite"),
         ({"products": np.triu(np.ones((8, 8)))}, "not symmetric"),
         ({"names": ["a"] * 8}, "duplicate"),
+        ({"n_rows": True}, "n_rows = True"),
+        ({"origin": ["a"] * 8}, "origin does not hold numbers"),
+        ({"largest": ["a"] * 8}, "largest does not hold numbers"),
+        ({"products": [[1.0, 2.0], [3.0]]}, "products does not hold numbers"),
     ],
 )
 def test_bad_sums(given, message):
@@ -66,10 +71,45 @@ def test_bad_sums(given, message):
         kgl.RowSums(**{**good, **given})
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_sums_that_no_rows_have_are_refused():
+    with pytest.raises(ValueError, match=r"have the eigenvalue -4, .* give len\(Y\)"):
+        kgl.RowSums(30, np.zeros(3), [[1, 5, 0], [5, 1, 0], [0, 0, 1]])
+    with pytest.raises(ValueError, match="not those of any rows"):  # of other rows than the sums
+        kgl.RowSums(150, TABLE.sum(axis=0), TABLE[:100].T @ TABLE[:100])
+    rng = np.random.default_rng(0)
+    for table in (
+        TABLE[:1],
+        TABLE[:3],  # fewer rows than columns
+        np.repeat(TABLE[:, :1], 8, axis=1),
+        TABLE * np.logspace(-150, 150, 8),
+        np.where(np.arange(8) == 3, 0.1, TABLE),  # a constant column
+        rng.normal(size=(40_000, 8)).astype(np.float32).cumsum(axis=1) + np.float32(10),
+    ):
+        kgl.RowSums.of(table)
+        kgl.RowSums(len(table), table.sum(axis=0), table.T @ table)
+    huge = kgl.RowSums(2, [0.0, 0.0], np.eye(2) * 1e308)
+    with pytest.raises(ValueError, match="double precision"):
+        huge + huge
+
+
 def test_what_sums_cannot_do():
     own = kgl.RowSums.of(TABLE)
-    with pytest.raises(ValueError, match="z needs the rows"):
-        kgl.compress(own, z=np.arange(150), kernel_z="rbf")
+    refused = {"z": np.arange(150), "kernel_z": "rbf", "white": 2.0, "max_rank": 3}
+    for name, value in {**refused, "kernel_tol": 1e-3}.items():
+        with pytest.raises(ValueError, match=f"^{name} needs the rows"):
+            kgl.compress(own, **{name: value})
+    for parts, n_folds in (([own], 3), ([own] * 3, 2)):
+        with pytest.raises(ValueError, match=f"n_folds = {n_folds}, but {len(parts)} RowSums"):
+            kgl.compress(parts, n_folds=n_folds)
+    assert kgl.compress([own] * 3, n_folds=3).n_folds == 3
+    for given in (own, [own, own]):
+        with pytest.raises(TypeError, match=r"pass kgl.compress\(Y\)"):
+            kgl.GL().fit(given)
+    with pytest.raises(TypeError, match=r"rows is a sparse csr_array; pass rows.toarray\(\)"):
+        kgl.RowSums.of(sparse.csr_array(TABLE))
+    with pytest.raises(ValueError, match="rows, a list, cannot be read"):
+        kgl.RowSums.of([["a", "b"]])
     with pytest.raises(ValueError, match="log=True needs the rows"):
         kgl.compress(own, log=True)
     with pytest.raises(TypeError, match="something else"):
@@ -139,8 +179,33 @@ def test_partial_fit_refuses_and_loses_nothing():
         model.partial_fit(TABLE[100:, :7])
     with pytest.raises(TypeError, match="pass them to fit"):
         model.partial_fit(kgl.compress(TABLE))
+    with pytest.raises(TypeError, match=r"kgl.compress\(total\) to fit"):
+        model.partial_fit(kgl.RowSums.of(TABLE))
+    with pytest.raises(ValueError, match="K_x"):  # found only by the fit itself
+        model.partial_fit(TABLE[100:], K_x=np.eye(7))
     model.partial_fit(TABLE[100:])
+    assert "150 observations" in model.summary()
     assert apart(kgl.KGLN().fit(TABLE, K_x=DATA.K_x), model) < 1e-11
+
+
+def test_a_first_call_that_fails_adds_nothing():
+    model = kgl.KGLN()
+    with pytest.raises(ValueError, match="K_x"):
+        model.partial_fit(TABLE[:100], K_x=np.eye(7))
+    model.partial_fit(TABLE, K_x=DATA.K_x)
+    assert apart(kgl.KGLN().fit(TABLE, K_x=DATA.K_x), model) < 1e-11
+
+
+def test_logarithms_cannot_be_asked_for_after_the_first_rows():
+    growth = np.exp(TABLE - 5.0)
+    model = kgl.GL(log=False).partial_fit(growth[:70])
+    with pytest.raises(ValueError, match="log = True, but 70 earlier rows"):
+        model.set_params(log=True).partial_fit(growth[70:])
+    model.set_params(log=False).partial_fit(growth[70:])
+    assert apart(kgl.GL(log=False).fit(growth), model) < 1e-11
+    # settings that sums suffice for may change, and logarithms may be left out
+    model = kgl.GL().partial_fit(growth[:70]).set_params(log=True, center="both")
+    assert apart(kgl.GL(log=True, center="both").fit(growth), model.partial_fit(growth[70:])) < 1e-9
 
 
 @pytest.mark.parametrize("model", [kgl.KGLO, kgl.KGL, kgl.KGLAgnostic])
