@@ -174,8 +174,8 @@ lock: $(READY) ## Renew requirements/*.txt (the next make rebuilds the environme
 	$(COMPILE) pyproject.toml --extra docs --constraint requirements/dev.txt --output-file requirements/docs.txt
 	$(COMPILE) requirements/build.in --constraint requirements/dev.txt --output-file requirements/build.txt
 
-sbom: $(READY) ## Write the bill of materials of the lock (CycloneDX) to dist/sbom.cdx.json
-	@"$(BIN)/python" requirements/supply_chain.py sbom dist/sbom.cdx.json
+sbom: $(READY) ## Write the bill of materials of the lock (CycloneDX) to build/sbom.cdx.json
+	@"$(BIN)/python" requirements/supply_chain.py sbom build/sbom.cdx.json
 
 clean: ## Remove caches and build products (keeps .venv, results and figures)
 	rm -rf build dist docs/_build docs/gallery docs/reference *.egg-info .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache

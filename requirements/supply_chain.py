@@ -1,6 +1,6 @@
 """What the lock brings: a bill of materials, and known vulnerabilities.
 
-    python requirements/supply_chain.py sbom dist/sbom.cdx.json
+    python requirements/supply_chain.py sbom build/sbom.cdx.json
     python requirements/supply_chain.py audit
 
 ``sbom`` writes the packages of all locks in CycloneDX 1.5: the same bytes for the same locks.

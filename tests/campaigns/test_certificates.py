@@ -17,11 +17,11 @@ from kgl.problem import kkt_residuals
 
 
 def test_residuals_are_those_of_the_problem_asked_on_every_path() -> None:
-    found = run(problems=400, seed=20)
+    found = run(problems=200, seed=20)
     assert found["passed"], {key: found[key] for key in ("beyond", "silent", "errors")}
     assert set(found["paths"]) == set(PATHS)
-    assert all(row["problems"] >= 30 for row in found["paths"].values())
-    assert found == run(problems=400, seed=20)
+    assert all(row["problems"] >= 20 for row in found["paths"].values())
+    assert found == run(problems=200, seed=20)
     json.dumps(found)
 
 

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import kgl
-from experiments.lookup import conf_dir
+from experiments.cli import _check_hydra_settings
+from experiments.lookup import ConfigError, conf_dir
 
 TINY = ["replicates=2", "grid=tiny", "protocol.data.m=8", "protocol.data.n=12"]
 
@@ -61,9 +62,7 @@ def test_a_multirun_ends_with_one_table(tmp_path: Path) -> None:
         (["data.noise=-1"], "override 'data.noise=-1'"),
         (["study=fig2"], "snakemake --cores 8 --config study=fig2"),
         (["model=kgll"], "did you mean 'kgl'?"),
-        (["hydra.searchpath=[pkg://mine]"], "hydra.searchpath cannot be set here; options are"),
-        (["--multirun", "+hydra.callbacks.mine._target_=os.abort"], "hydra.callbacks cannot be"),
-        (["+hydra.job.name=mine"], "unknown key 'hydra'"),
+        (["-m", "+hydra.callbacks.mine._target_=os.abort"], "hydra.callbacks cannot be set here"),
     ],
 )
 def test_what_is_refused(tmp_path: Path, arguments: list[str], says: str) -> None:
@@ -72,3 +71,18 @@ def test_what_is_refused(tmp_path: Path, arguments: list[str], says: str) -> Non
     assert done.stderr.startswith("error: ")
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "hydra.searchpath=[pkg://mine]",
+        "+hydra.searchpath=[]",
+        "~hydra.callbacks",
+        "hydra/callbacks=x",
+    ],
+)
+def test_settings_of_hydra_without_effect_are_refused(override: str) -> None:
+    with pytest.raises(ConfigError, match=r"cannot be set here; options are files of conf/"):
+        _check_hydra_settings(["graph=er", override])
+    _check_hydra_settings(["-m", "hydra.run.dir=elsewhere", "hydra/launcher=basic"])

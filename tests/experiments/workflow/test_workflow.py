@@ -20,7 +20,7 @@ from matplotlib.image import imread
 from experiments import publish
 from experiments.claims import ALL
 from experiments.config import option
-from experiments.io import array_digest, digest, load_arrays, load_fits, load_table
+from experiments.io import _host, array_digest, digest, load_arrays, load_fits, load_table
 from experiments.plan import make_plan
 from experiments.registry import CV, Verdict
 from experiments.report import load
@@ -563,8 +563,13 @@ def test_a_killed_run_goes_on_with_any_number_of_cores(smoke, checkout):
     assert 3 <= len(kept) < len(plan.cells)
     assert not (checkout.root / "results/again/tables/fig2-printed.parquet").exists()
 
+    # what a job leaves that is killed while it writes
+    stray = checkout.root / f"results/again/fits/.half.{_host()}-{process.pid}.part.npz"
+    stray.write_bytes(b"half")
+
     # the same command goes on, without any other step
     checkout.snakemake("--cores", "2", "--config", *FIG2)
+    assert not list((checkout.root / "results").rglob(".*.part*"))
     assert (len(done("fits")), len(done("data"))) == (len(plan.datasets), len(plan.groups))
     # at most the one job that was under way, finished but not yet noted down, runs again
     again = [path for path, stamp in ready.items() if path.stat().st_mtime_ns != stamp]
