@@ -285,8 +285,8 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
                 *(
                     align(given, given_names, name, size=m, square=True)
                     for name, given in (
-                        ("allowed_edges", pattern(self.allowed_edges)),
-                        ("forbidden_edges", pattern(self.forbidden_edges)),
+                        ("allowed_edges", pattern(self.allowed_edges, "allowed_edges")),
+                        ("forbidden_edges", pattern(self.forbidden_edges, "forbidden_edges")),
                         ("edge_penalty", densify(self.edge_penalty)),
                     )
                 ),

@@ -191,6 +191,27 @@ def test_known_edges_as_sparse_patterns() -> None:
     assert large.pairs_examined_ < near.sum()
 
 
+@pytest.mark.parametrize("solver", ["newton", "sparse"])
+def test_stored_zeros_of_a_pattern_are_pairs(solver: str) -> None:
+    band = np.abs(np.subtract.outer(np.arange(60), np.arange(60))) <= 2
+    rows, cols = np.nonzero(band)
+    distances = np.abs(rows - cols) * (rows // 2 != cols // 2) * 1.0
+    assert (distances[rows != cols] == 0).any()
+    stored = sparse.csr_array((distances, (rows, cols)), shape=(60, 60))
+    found, known = (
+        kgl.GL(solver=solver, psi=3.0, allowed_edges=given).fit(Y) for given in (stored, band)
+    )
+    assert abs(found.weights_ - known.weights_).max() == 0
+    assert found.pairs_examined_ == 59 + 58
+    with_false = sparse.csr_array((distances > 0, (rows, cols)), shape=(60, 60))
+    part = kgl.GL(solver=solver, psi=3.0, allowed_edges=with_false).fit(Y)
+    assert part.pairs_examined_ == np.count_nonzero(distances) // 2
+    stored.data[3] = np.nan
+    for wrong in (stored, stored.toarray()):
+        with pytest.raises(ValueError, match="allowed_edges holds NaN"):
+            kgl.GL(solver=solver, psi=3.0, allowed_edges=wrong).fit(Y)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
