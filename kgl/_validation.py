@@ -119,7 +119,7 @@ def check_kernel_limits(tol: Any, max_rank: Any) -> None:
     """Check how much of a kernel its factor may leave out, and how many columns it may have."""
     if not is_number(tol) or not 0.0 < float(tol) < 1.0:
         raise ValueError(
-            f"kernel_tol = {tol!r} must be a number above 0 and below 1, such as 1e-8: the "
+            f"kernel_tol = {tol!r} must be a number above 0 and below 1, such as 1e-10: the "
             "share of the trace of a kernel that its factor may leave out"
         )
     check_whole("max_rank", max_rank, 1)
