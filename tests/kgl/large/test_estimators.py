@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import kgl
 from kgl._types import Array
 from kgl.base import GraphLearner
-from kgl.kernels import RBF, LaplacianKernel, LowRank, NotLowRankError
+from kgl.kernels import RBF, LaplacianKernel, LowRank, Mixed, NotLowRankError
 from kgl.large.route import edge_share, takes_sparse
 from kgl.plotting_large import clusters_of, place_by_clusters
 from tests.kgl.large.cases import table
@@ -66,6 +66,17 @@ def test_both_ways_find_the_same_graph(
     assert (large.pairs_examined_, large.pairs_violated_) == (60 * 59 // 2, 0)
     on = W > 0
     assert np.array_equal(large.signs_.toarray()[on], dense.signs_[on])
+
+
+def test_the_default_tolerance_of_kernels_leaves_weights_as_they_are() -> None:
+    side = {"x": [[float(a), "uvwx"[k % 4]] for k, a in enumerate(X[:, 0])]}
+    large, dense = (
+        kgl.KGLN(solver=solver, kernel_x=Mixed(), psi=0.005).fit(Y, **side)
+        for solver in ("sparse", "newton")
+    )
+    W = large.weights_.toarray()
+    assert np.array_equal(W > 0, dense.weights_ > 0)
+    np.testing.assert_allclose(W, dense.weights_, atol=1e-4 * W.max())  # 4e-3 at 1e-8
 
 
 @pytest.mark.parametrize("white", [0.0, 0.2])
