@@ -97,7 +97,8 @@ PARAMETERS = {
     "barrier": ("float", 'Weight of the logarithm, with ``regularizer="log-degree"``.'),
     "allowed_edges": (
         "pairs of node names, bool or sparse array (m, m), or networkx graph",
-        "The only pairs that may be edges. A sparse fit then looks at no other pair.",
+        "The only pairs that may be edges. A sparse fit then looks at no other pair. Of a sparse "
+        "array all entries that are stored count, zeros too.",
     ),
     "forbidden_edges": (
         "pairs of node names, bool or sparse array (m, m), or networkx graph",

@@ -10,7 +10,7 @@ import numpy as np
 from kgl._types import Array
 from kgl._validation import as_numbers, refuse_masked
 
-__all__ = ["check_every_node", "edge_cost_matrix", "is_matrix", "named_ends"]
+__all__ = ["check_every_node", "edge_cost_matrix", "is_matrix", "named_ends", "refuse_nan"]
 
 
 def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
@@ -33,11 +33,18 @@ def _pairs_to_mask(pairs: Any, names: list[Any], what: str) -> np.ndarray:
                 f"{what} is a {array.shape} matrix but there are {m} nodes; pass one row and one "
                 "column for each"
             )
+        refuse_nan(array, what)
         matrix = array.astype(bool)
         if not np.array_equal(matrix, matrix.T):
             raise ValueError(f"{what} is not symmetric; edges have no direction, use M | M.T")
         return matrix
     return _named_pairs(pairs, names, what)
+
+
+def refuse_nan(entries: np.ndarray, what: str) -> None:
+    """Refuse NaN among the entries of a pattern, which say neither yes nor no."""
+    if entries.dtype.kind == "f" and np.isnan(entries).any():
+        raise ValueError(f"{what} holds NaN; give True or False, or numbers, for each pair")
 
 
 def is_matrix(pairs: Any) -> bool:

@@ -18,6 +18,7 @@ __all__ = [
     "check_flag",
     "check_fraction",
     "check_hyperparameter",
+    "check_kernel_limits",
     "check_names",
     "check_observations",
     "check_option",
@@ -112,6 +113,16 @@ def check_whole(name: str, value: Any, low: int, high: int | None = None, what: 
         wrong = f"{name}={value!r} {what}; pass" if what else f"{name} = {value!r} must be"
         raise ValueError(f"{wrong} a whole number {limits}")
     return int(value)
+
+
+def check_kernel_limits(tol: Any, max_rank: Any) -> None:
+    """Check how much of a kernel its factor may leave out, and how many columns it may have."""
+    if not is_number(tol) or not 0.0 < float(tol) < 1.0:
+        raise ValueError(
+            f"kernel_tol = {tol!r} must be a number above 0 and below 1, such as 1e-10: the "
+            "share of the trace of a kernel that its factor may leave out"
+        )
+    check_whole("max_rank", max_rank, 1)
 
 
 def as_numbers(values: Any, name: str) -> Array:

@@ -22,6 +22,7 @@ from kgl._validation import (
     check_flag,
     check_fraction,
     check_hyperparameter,
+    check_kernel_limits,
     check_option,
     refuse_masked,
 )
@@ -29,7 +30,16 @@ from kgl.export import GraphExport
 from kgl.inputs import DEFAULT_KERNEL, InputTable
 from kgl.kernels import NeedsDenseError, kernel_eigen
 from kgl.laplacian import laplacian_from_adjacency
-from kgl.large import DEFAULT_DEGREE, ESTIMATOR_SOLVERS, LARGE_FROM, LargeFits, densify, pattern
+from kgl.large import (
+    DEFAULT_DEGREE,
+    ESTIMATOR_SOLVERS,
+    LARGE_FROM,
+    LargeFits,
+    certify_option,
+    densify,
+    drop_sparse_results,
+    pattern,
+)
 from kgl.prediction import Prediction, Prepared
 from kgl.problem import PARTS, ModelSpec
 from kgl.rows.learning import RowLearning
@@ -176,8 +186,8 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
         self._logs = logs
         self._index = list(Y.index) if hasattr(Y, "loc") else None
         self._point = (lam, rho * ready.options.smoothness_scale)
-        self._sparse = False
-        self.pairs_examined_ = len(ready.names) * (len(ready.names) - 1) // 2
+        drop_sparse_results(self)
+        self.pairs_examined_ = _n_open(ready.options.edge_cost, len(ready.names))
         self.pairs_violated_ = 0
 
     def _values(self, ready: Prepared, Y: Any, **side: Any) -> Prepared:
@@ -196,7 +206,8 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        warn_if_inexact(self.kkt_residual_, stacklevel=4, solver=self.solver)
+        if not self.pairs_violated_:  # they have a warning of their own
+            warn_if_inexact(self.kkt_residual_, stacklevel=4, solver=self.solver)
 
     def _weights(self) -> tuple[float, float]:
         """Return lam and rho, with the fixed values of models that lack them."""
@@ -274,8 +285,8 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
                 *(
                     align(given, given_names, name, size=m, square=True)
                     for name, given in (
-                        ("allowed_edges", pattern(self.allowed_edges)),
-                        ("forbidden_edges", pattern(self.forbidden_edges)),
+                        ("allowed_edges", pattern(self.allowed_edges, "allowed_edges")),
+                        ("forbidden_edges", pattern(self.forbidden_edges, "forbidden_edges")),
                         ("edge_penalty", densify(self.edge_penalty)),
                     )
                 ),
@@ -299,6 +310,9 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
         """Check what does not depend on the data."""
         check_option("regularizer", self.regularizer, REGULARIZERS)
         check_option("solver", self.solver, ESTIMATOR_SOLVERS)
+        certify_option(self.certify)
+        if hasattr(self, "kernel_tol"):
+            check_kernel_limits(self.kernel_tol, self.max_rank)
         whole = isinstance(self.max_iter, Integral) and not isinstance(self.max_iter, bool)
         if not (whole and self.max_iter >= 1):
             raise ValueError(
@@ -334,3 +348,10 @@ class GraphLearner(RowLearning, LargeFits, GraphExport, Prediction, BaseEstimato
     def _fill(self, values: Array, mask: np.ndarray) -> tuple[Array, np.ndarray | None]:
         """Leave missing entries out of the fit, or treat them as zero, as the model does."""
         return values, mask if self._spec.masked else None
+
+
+def _n_open(cost: Array | None, m: int) -> int:
+    """Return the number of pairs that may be edges."""
+    if cost is None:
+        return m * (m - 1) // 2
+    return int(np.count_nonzero(np.isfinite(cost)) - m) // 2

@@ -64,7 +64,7 @@ class GraphExport:
         _logs: bool
         pairs_examined_: int
         pairs_violated_: int
-        certify: str | bool
+        _graph: Any
         _spec: ClassVar[ModelSpec]
         _ready: Any
 
@@ -217,11 +217,21 @@ class GraphExport:
             f"{self.kkt_residual_:.1e}",
         ]
         if issparse(weights):
-            lines.append(
-                f"{self.pairs_examined_} pairs examined, {self.pairs_violated_} of them should be "
-                f"edges and are not (certify={self.certify!r})"
-            )
+            lines.append(self._certified())
         return "\n".join(lines)
+
+    def _certified(self) -> str:
+        """Return which pairs a sparse fit has looked at."""
+        possible = self._graph.possible
+        if self._ready.options.certify is False and self.pairs_examined_ < possible:
+            return (
+                f"{self.pairs_examined_} of {possible} pairs examined; the others are not "
+                "certified to be no edges (certify=False)"
+            )
+        return (
+            f"{self.pairs_examined_} pairs examined, {self.pairs_violated_} of them should be "
+            f"edges and are not (certify={self._ready.options.certify!r})"
+        )
 
     def _missing_share(self) -> float:
         mask = self._ready.mask

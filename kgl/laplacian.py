@@ -6,6 +6,8 @@ takes leading batch axes, so one graph and a whole grid of graphs go through the
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kgl._types import Array, Mask
@@ -32,6 +34,14 @@ PRODUCTS_FROM = 1_000
 NEAR, MANY = 1e-2, 0.05
 #: The same where entries are missing, and products are the only way that is fast.
 NEAR_WITH_GAPS = 0.05
+
+
+def _refuse_sparse(values: Any, name: str) -> None:
+    """Refuse a sparse array, of which NumPy makes no array of numbers."""
+    if hasattr(values, "toarray"):
+        raise TypeError(
+            f"{name} is a sparse {type(values).__name__}; pass {name}.toarray() where memory allows"
+        )
 
 
 def n_nodes_from_edges(n_edges: int) -> int:
@@ -61,6 +71,7 @@ def adjacency_from_edges(weights: Array) -> Array:
            [1., 0., 3.],
            [2., 3., 0.]])
     """
+    _refuse_sparse(weights, "weights")
     weights = np.asarray(weights, dtype=float)
     m = n_nodes_from_edges(weights.shape[-1])
     rows, cols = np.triu_indices(m, 1)
@@ -72,6 +83,7 @@ def adjacency_from_edges(weights: Array) -> Array:
 
 def edges_from_adjacency(W: Array) -> Array:
     """Read the upper triangle ``(..., E)`` of symmetric matrices ``(..., m, m)``."""
+    _refuse_sparse(W, "W")
     W = np.asarray(W)
     rows, cols = np.triu_indices(W.shape[-1], 1)
     edges: Array = W[..., rows, cols]
@@ -89,7 +101,12 @@ def laplacian_from_adjacency(W: Array, signs: Array | None = None) -> Array:
 
     With ``signs`` of 1 and -1 it is the signed Laplacian ``diag(W 1) - signs o W``: positive
     semidefinite too, with ``y' L y`` the sum of ``w_ij (y_i - s_ij y_j)^2`` over pairs.
+
+    Sparse weights give a sparse Laplacian.
     """
+    if hasattr(W, "toarray"):
+        return _sparse_laplacian(W, signs)
+    _refuse_sparse(signs, "signs")
     L = -np.asarray(W, dtype=float)
     diagonal = np.arange(L.shape[-1])
     L[..., diagonal, diagonal] = 0.0
@@ -101,8 +118,33 @@ def laplacian_from_adjacency(W: Array, signs: Array | None = None) -> Array:
     return L
 
 
+def _sparse_laplacian(W: Any, signs: Any) -> Any:
+    from scipy import sparse  # slow to load, so only where needed
+
+    W = _without_diagonal(W)
+    degrees = np.asarray(W.sum(axis=1)).ravel()
+    return sparse.csr_array(
+        sparse.diags_array(degrees) - (W if signs is None else W.multiply(signs))
+    )
+
+
+def _without_diagonal(matrix: Any) -> Any:
+    """Return a sparse copy (m, m) with nothing on the diagonal."""
+    from scipy import sparse
+
+    found = sparse.coo_array(matrix)
+    rows, cols = found.coords
+    off = rows != cols
+    data = np.asarray(found.data, dtype=float)[off]
+    return sparse.csr_array((data, (rows[off], cols[off])), shape=found.shape)
+
+
 def adjacency_from_laplacian(L: Array) -> Array:
-    """Off-diagonal part of ``-L``, with an exact zero diagonal."""
+    """Off-diagonal part of ``-L``, with an exact zero diagonal; sparse where L is."""
+    if hasattr(L, "toarray"):
+        W = -_without_diagonal(L)
+        W.eliminate_zeros()
+        return W
     W = -np.asarray(L, dtype=float)
     diagonal = np.arange(W.shape[-1])
     W[..., diagonal, diagonal] = 0.0
@@ -121,6 +163,7 @@ def complete_laplacian(m: int) -> Array:
 
 def sq_distances_from_gram(G: Array) -> Array:
     """``Z_ij = G_ii + G_jj - 2 G_ij`` (not below zero), so that ``sum_{i<j} Z w = tr(G L)``."""
+    _refuse_sparse(G, "G")
     diagonal = np.einsum("...ii->...i", G)
     Z = diagonal[..., :, None] + diagonal[..., None, :]
     Z -= G + G.swapaxes(-1, -2)  # symmetric to the last bit, which a matrix product need not be
@@ -130,6 +173,7 @@ def sq_distances_from_gram(G: Array) -> Array:
 
 def signed_sq_distances_from_gram(G: Array) -> tuple[Array, Array]:
     """Return the smaller of ``|y_i - y_j|^2`` and ``|y_i + y_j|^2``, and the signs that give it."""
+    _refuse_sparse(G, "G")
     signs = np.where(G + G.swapaxes(-1, -2) < 0.0, -1.0, 1.0)
     return sq_distances_from_gram(G * signs), signs
 
@@ -171,6 +215,7 @@ def pairwise_sq_distances(Y: Array, mask: Mask | None = None, *, opposite: bool 
     """
     from scipy.spatial.distance import cdist, pdist, squareform
 
+    _refuse_sparse(Y, "Y")
     Y = np.asarray(Y, dtype=float)
     if mask is None and Y.shape[1] >= PRODUCTS_FROM:
         Z = _distances_by_products(Y, opposite=opposite)

@@ -134,7 +134,7 @@ def kkt_residual(
 
     Parameters
     ----------
-    W : array (m, m)
+    W : array or sparse array (m, m)
         Weights of the graph.
     Z : array (m, m)
         Distances; ``inf`` forbids an edge; the diagonal is ignored.
@@ -160,6 +160,12 @@ def kkt_residual(
     """
     check_option("regularizer", regularizer, ("frobenius", "log-degree"))
     psi, barrier = check_hyperparameter("psi", psi), check_hyperparameter("barrier", barrier)
+    if hasattr(Z, "toarray"):
+        raise TypeError(
+            f"Z is a sparse {type(Z).__name__}, whose missing entries would be distances of zero; "
+            "pass Z.toarray(), or read kkt_residual_ off a sparse fit"
+        )
+    W = W.toarray() if hasattr(W, "toarray") else W
     weights, distances = (_square(as_numbers(values, n), n) for values, n in ((W, "W"), (Z, "Z")))
     if weights.shape != distances.shape:
         raise ValueError(

@@ -11,6 +11,7 @@ import numpy as np
 from kgl._memory import Estimate, check_memory
 from kgl._types import Array
 from kgl._validation import as_floats, refuse_masked
+from kgl.kernels.semidefinite import require_psd
 
 # What the size of each kernel of the models must match, for error messages.
 _SIDES = {"K_x": "columns (nodes)", "K_z": "rows (observations)"}
@@ -122,19 +123,6 @@ def rebuild(values: Array, vectors: Array) -> Array:
     return _symmetrize(np.asarray((vectors * values) @ vectors.T))
 
 
-def _require_psd(values: Array, name: str, eps: float) -> None:
-    smallest, largest = float(values.min()), float(values.max())
-    if smallest < -math.sqrt(eps) * max(abs(smallest), abs(largest)):
-        # Rounded up to three significant digits, so that the printed shift suffices.
-        step = 10.0 ** (math.floor(math.log10(-smallest)) - 2)
-        raise ValueError(
-            f"{name} is not positive semi-definite: its smallest eigenvalue is {smallest:.6g} "
-            f"(largest {largest:.6g}); add {math.ceil(-smallest / step) * step:.3g} to the "
-            f"diagonal, or use kgl.kernels.nearest_psd({name}), which sets negative eigenvalues "
-            "to 0"
-        )
-
-
 def _is_identity(K: Array) -> bool:
     return bool(np.all(np.diag(K) == 1.0)) and int(np.count_nonzero(K)) == len(K)
 
@@ -156,7 +144,7 @@ def check_kernel(K: Any, name: str, size: int | None = None) -> Array:
     """
     matrix, eps = symmetric_matrix(K, name, size)
     if not _is_identity(matrix):
-        _require_psd(np.asarray(np.linalg.eigvalsh(matrix)), name, eps)
+        require_psd(np.asarray(np.linalg.eigvalsh(matrix)), name, eps)
     return matrix
 
 
@@ -243,7 +231,7 @@ def kernel_eigen(
             f"decomposing {name}, which is not of low rank,",
         )
     values, vectors = np.linalg.eigh(matrix)
-    _require_psd(values, name, eps)
+    require_psd(values, name, eps)
     cutoff = share * values[-1]
     keep = np.flatnonzero(values > cutoff)[::-1]  # eigh is ascending
     return KernelEigen(values[keep], np.ascontiguousarray(vectors[:, keep]), size, False)

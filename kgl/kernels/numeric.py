@@ -320,8 +320,8 @@ class Precomputed(Kernel):
         self, X: Covariates, targets: Array | None = None, mask: np.ndarray | None = None
     ) -> KernelAccess:
         """Check that `X` is symmetric; whether it is semi-definite shows in its factor."""
-        K, _ = symmetric_matrix(X, "the precomputed kernel")
-        return KernelAccess.of_matrix(K)
+        K, eps = symmetric_matrix(X, "the precomputed kernel")
+        return KernelAccess.of_matrix(K, "the precomputed kernel", eps)
 
 
 @dataclass(frozen=True, eq=False)

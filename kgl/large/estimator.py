@@ -122,8 +122,12 @@ class LargeFits:
         """Return whether the psi given links so many pairs that the dense fit is the faster one."""
         if self.psi is None or ready.data.mask is not None or not self._may_fall_back(Y):
             return False
+        return self._share_at_psi(ready) > SPARSE_SHARE_AT_PSI
+
+    def _share_at_psi(self, ready: PreparedLarge) -> float:
+        """Estimate which share of all pairs are edges at the psi given."""
         rho = self._weights()[1] * ready.options.smoothness_scale
-        share = edge_share(
+        return edge_share(
             np.ascontiguousarray(ready.data.Y.T),
             check_hyperparameter("psi", self.psi),
             signed=ready.spec.signed,
@@ -131,7 +135,6 @@ class LargeFits:
             barrier=ready.options.barrier,
             rho=rho,
         )
-        return share > SPARSE_SHARE_AT_PSI
 
     def _fit_sparse(self, ready: PreparedLarge, Y: Any, side: dict[str, Any]) -> None:
         """Fit with sparse graphs and factors."""
@@ -149,8 +152,9 @@ class LargeFits:
             if gap > fair or possible < target:
                 _warn_missed(fit.graph.n_edges, target, possible)
         else:
-            self._check_sparse_memory(ready, 0)
             psi = check_hyperparameter("psi", self.psi)
+            expected = round(self._share_at_psi(ready) * m * (m - 1) / 2)
+            self._check_sparse_memory(ready, min(expected, n_allowed(ready.options.rules, m)))
             fit = solve_large(*given, psi, ready.options)
         self._point = (lam, rho * ready.options.smoothness_scale)
         shown = self._values_large(ready, Y, side)
@@ -243,21 +247,19 @@ class LargeFits:
             return None
         if not sparse.issparse(self.init):
             return SparseLaplacian(sparse.csr_array(self._initial(m)))
+        if self.init.shape != (m, m):
+            raise ValueError(_no_start(m, self.init.shape))
         L = sparse.csr_array(self.init).astype(float)
         links = L - sparse.diags_array(L.diagonal())
         sums = L.diagonal() - np.asarray(abs(links).sum(axis=1)).ravel()
         size = float(np.abs(L.data).max(initial=0.0))
         if (
-            L.shape != (m, m)
-            or not np.isfinite(L.data).all()
+            not np.isfinite(L.data).all()
             or size == 0.0
             or max(np.abs(sums).max(), np.abs((L - L.T).data).max(initial=0.0)) > 1e-8 * size
             or (links.data.max(initial=0.0) > 0 and not self.signed)
         ):
-            raise ValueError(
-                f"init must be a Laplacian of {m} nodes (symmetric, degrees on the diagonal, no "
-                f"positive entry off the diagonal unless signed, not zero), got shape {L.shape}"
-            )
+            raise ValueError(_no_start(m, L.shape))
         return SparseLaplacian(L)
 
     def __getattr__(self, name: str) -> Any:
@@ -347,6 +349,14 @@ class LargeFits:
                 "entries; use predict, or solver='newton' where memory allows"
             )
         return super().coefficients()  # type: ignore[misc]
+
+
+def _no_start(m: int, shape: tuple[int, ...]) -> str:
+    return (
+        f"init must be a Laplacian of {m} nodes (symmetric, degrees on the diagonal, no positive "
+        f"entry off the diagonal unless signed, not zero), got shape {shape}; use "
+        "kgl.laplacian.laplacian_from_adjacency(W)"
+    )
 
 
 def _aligned(given: Any, labels: list[Any] | None, what: str, m: int) -> Any:

@@ -47,10 +47,10 @@ def node_kernel(
     spec, covariates = model._side("x", K, x, labels, m)
     tol, rank = getattr(model, "kernel_tol", KERNEL_TOL), getattr(model, "max_rank", MAX_RANK)
     if K is not None:
-        matrix, _ = symmetric_matrix(align(K, labels, "K_x", size=m, square=True), "K_x", m)
+        matrix, eps = symmetric_matrix(align(K, labels, "K_x", size=m, square=True), "K_x", m)
         if np.count_nonzero(matrix) == m and (np.diag(matrix) == 1.0).all():
             return None, NodeKernel(m)
-        access = KernelAccess.of_matrix(matrix)
+        access = KernelAccess.of_matrix(matrix, "K_x", eps)
         found = factorize(access, Precomputed(), tol=tol, max_rank=rank)
         return found, NodeKernel(m, found.factor, 0.0)
     if spec is None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "certify_option",
+    "drop_sparse_results",
     "give_results",
     "named_pairs",
     "runners_up_table",
@@ -73,6 +74,13 @@ def give_results(model: Any, ready: PreparedLarge, shown: PreparedLarge, fit: La
     model._ready, model._logs = shown, ready.preparation.origin is not None
     model._graph, model._features, model._large_signals = graph, fit.features, fit.signals
     warn_if_violated(model)
+
+
+def drop_sparse_results(model: Any) -> None:
+    """Remove what an earlier, sparse fit has set and a dense one has not."""
+    model._sparse = False
+    for name in ("kernel_trace_error_", "_graph", "_features", "_large_signals"):
+        model.__dict__.pop(name, None)
 
 
 def named_pairs(model: Any, pairs: Any) -> tuple[np.ndarray, np.ndarray]:

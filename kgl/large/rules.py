@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from kgl._edge_rules import is_matrix, named_ends
+from kgl._edge_rules import is_matrix, named_ends, refuse_nan
 from kgl._validation import as_numbers, refuse_masked
 from kgl.solvers.sparse import PairRules
 
@@ -19,9 +19,22 @@ def densify(matrix: Any) -> Any:
     return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
-def pattern(given: Any) -> Any:
+def pattern(given: Any, what: str) -> Any:
     """Return pairs that are given as a sparse matrix as a bool array; other things as they are."""
-    return densify(given) != 0 if sparse.issparse(given) else given
+    return _stored(given, what).toarray() if sparse.issparse(given) else given
+
+
+def _stored(given: Any, what: str) -> sparse.csr_array:
+    """Return the entries that a sparse matrix stores, zeros too: distances of nodes may be zero."""
+    found = sparse.csr_array(given)
+    if found.dtype == bool:
+        found = found.copy()
+        found.eliminate_zeros()
+        return found
+    refuse_nan(found.data, what)
+    return sparse.csr_array(
+        (np.ones(found.nnz, dtype=bool), found.indices.copy(), found.indptr.copy()), found.shape
+    )
 
 
 def pair_rules(
@@ -95,8 +108,10 @@ def _pattern(pairs: Any, names: list[Any], what: str) -> sparse.csr_array:
     if sparse.issparse(pairs) or square:
         if pairs.shape != (m, m):
             raise ValueError(f"{what} is a {pairs.shape} matrix but there are {m} nodes")
-        found = sparse.csr_array(pairs).astype(bool)
-        found.eliminate_zeros()
+        if not sparse.issparse(pairs):
+            refuse_nan(pairs, what)
+            pairs = pairs.astype(bool)
+        found = _stored(pairs, what)
         if (found != found.T).nnz:
             raise ValueError(f"{what} is not symmetric; edges have no direction, use M + M.T")
     else:

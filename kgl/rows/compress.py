@@ -66,8 +66,8 @@ def compress(
     white : float
         White noise added to the kernel over the rows: ``white`` times the identity.
     kernel_tol, max_rank : float, int, optional
-        Share of the trace of the kernel that may be left out, and directions at most; see
-        A kernel that needs more is refused.
+        Share of the trace of the kernel that may be left out, and directions at most, 1,000 if not
+        given. A kernel that needs more is refused.
     log : {"auto", True, False}
         As for estimators. A second pass over the data is needed where logarithms are taken of more
         rows than a sample of 8 MB holds. Sums made elsewhere are never of logarithms.

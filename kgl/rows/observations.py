@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kgl._types import Array
-from kgl._validation import is_number, refuse_masked
+from kgl._validation import check_kernel_limits, is_number, refuse_masked
 from kgl.kernels import Auto, FittedFactor, as_kernel, factorize, kernel_eigen
 
 __all__ = ["MAX_ROW_RANK", "ROW_TOL", "RowKernel", "row_kernel"]
@@ -94,6 +94,8 @@ def row_kernel(
     """Return the kernel over the rows, None where rows are independent."""
     given = [name for name, value in side.items() if value is not None]
     white = _number("white", white, 0.0)
+    rank = MAX_ROW_RANK if max_rank is None else max_rank
+    check_kernel_limits(tol, rank)
     if len(given) > 1:
         raise ValueError(f"{given[0]} and {given[1]} both give the kernel over the rows; give one")
     if not given:
@@ -112,7 +114,7 @@ def row_kernel(
             else f"kernel_z turns covariates z into a kernel, but {what} was given; give z"
         )
     if what == "z":
-        return _of_covariates(value, kernel_z, white, tol, max_rank, n_rows)
+        return _of_covariates(value, kernel_z, white, tol, rank, n_rows)
     if what == "K_z":
         n = np.shape(value)[0] if np.ndim(value) else 1
         eigen = kernel_eigen(value, "K_z", n if n_rows is None else n_rows)
@@ -130,7 +132,7 @@ def row_kernel(
 
 
 def _of_covariates(
-    z: Any, spec: Any, white: float, tol: float, max_rank: int | None, n_rows: int | None
+    z: Any, spec: Any, white: float, tol: float, rank: int, n_rows: int | None
 ) -> RowKernel:
     """Factor the kernel of covariates."""
     kernel = as_kernel(spec)
@@ -140,8 +142,6 @@ def _of_covariates(
             "give a kernel of your own, such as RBF(gamma=...). Auto().fit_to(z, Y) on a piece of "
             "the table shows which widths matter"
         )
-    tol = _number("kernel_tol", tol, 1e-14)
-    rank = MAX_ROW_RANK if max_rank is None else max_rank
     access = kernel.access(z)
     _check_length(len(access.diagonal), "z", n_rows)
     found = factorize(access, kernel, tol=tol, max_rank=rank)

@@ -7,7 +7,9 @@ import pytest
 from helpers import random_mask
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
+from kgl import kkt_residual
 from kgl._types import Array
 from kgl.laplacian import (
     adjacency_from_edges,
@@ -17,6 +19,8 @@ from kgl.laplacian import (
     laplacian_from_adjacency,
     n_nodes_from_edges,
     pairwise_sq_distances,
+    signed_sq_distances,
+    signed_sq_distances_from_gram,
     sq_distances_from_gram,
 )
 
@@ -155,3 +159,26 @@ def test_columns_that_never_meet() -> None:
     mask = np.array([[True, False, True], [False, True, True]])
     with pytest.raises(ValueError, match="columns 0 and 1 of Y are never observed in the same row"):
         pairwise_sq_distances(np.ones((2, 3)), mask)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.coo_array, sparse.csc_matrix])
+def test_sparse_graphs(kind: type) -> None:
+    W = adjacency_from_edges(np.where(edges(9) > 0.7, edges(9), 0.0))
+    signs = np.sign(adjacency_from_edges(edges(9, seed=1) - 0.5)) + np.eye(9)
+    for own in (None, signs, kind(signs)):
+        L = laplacian_from_adjacency(kind(W + np.eye(9)), own)
+        dense = laplacian_from_adjacency(W, None if own is None else signs)
+        assert sparse.issparse(L)
+        np.testing.assert_allclose(L.toarray(), dense, atol=1e-15)
+        back = adjacency_from_laplacian(kind(L))
+        assert back.nnz == np.count_nonzero(W)
+        np.testing.assert_array_equal(back.toarray(), adjacency_from_laplacian(dense))
+    Z = sq_distances_from_gram(np.diag(np.arange(9.0)))
+    assert kkt_residual(kind(W), Z, 0.5) == kkt_residual(W, Z, 0.5)
+    for refuses in (
+        adjacency_from_edges, edges_from_adjacency, sq_distances_from_gram,
+        signed_sq_distances_from_gram, pairwise_sq_distances, signed_sq_distances,
+        lambda given: kkt_residual(W, given, 0.5),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=r"sparse .*\.toarray\(\)"):
+            refuses(kind(W))

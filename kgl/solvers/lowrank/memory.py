@@ -51,11 +51,12 @@ def estimate_sparse(
     width = directions if white or not rank else min(rank, directions)
     data = 8 * n * m * (5 + 3 * masked)
     factors = 8 * m * (4 * rank + 5 * width + (8 * directions if white else 2 * directions))
-    graph = PER_CANDIDATE * CANDIDATES * max(edges, 15 * m) + PRICING_ROWS * m
+    candidates = min(CANDIDATES * max(edges, 15 * m), m * (m - 1) // 2)
+    graph = PER_CANDIDATE * candidates + PRICING_ROWS * m
     parts = {
         f"the data, {n} x {m}": data,
         f"factors of {m} nodes (rank {rank}, {directions} directions)": factors,
-        f"a graph of about {edges} edges": graph,
+        f"a graph of about {edges} edges" if edges else f"a graph of {m} nodes": graph,
     }
     why = max(parts, key=lambda name: parts[name])
     remedies = {

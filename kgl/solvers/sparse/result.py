@@ -47,6 +47,8 @@ class SparseGraph:
         Dual variables.
     rho, signed, rules
         As asked.
+    possible : int
+        Pairs that may be edges.
     """
 
     weights: Any
@@ -64,6 +66,7 @@ class SparseGraph:
     rho: float = 1.0
     signed: bool = False
     rules: PairRules | None = field(default=None, repr=False)
+    possible: int = 0
 
     @property
     def n_edges(self) -> int:

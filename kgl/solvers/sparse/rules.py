@@ -88,6 +88,12 @@ class RuleIndex:
             keys, _ = _upper_keys(rules.allowed, m, "allowed")
             self.allowed = keys[~contains(self.forbidden, keys)]
 
+    def count(self, m: int) -> int:
+        """Return how many pairs may be edges."""
+        if self.allowed is not None:
+            return len(self.allowed)
+        return m * (m - 1) // 2 - len(self.forbidden)
+
     def permitted(self, keys: np.ndarray) -> np.ndarray:
         """Return which pairs may be edges."""
         fine = ~contains(self.forbidden, keys)

@@ -161,7 +161,7 @@ def solve_candidates(pool: PairPool, psi: float, task: Task, degrees: Array | No
 def _result(
     pool: PairPool, psi: float, task: Task, solution: Solution, n_rounds: int, n_steps: int
 ) -> SparseGraph:
-    m = pool.m
+    m, possible = pool.m, pool.rules.count(pool.m)
     violated, short, examined = 0, np.zeros(0), len(pool.keys)
     if task.certify == "sample" and not pool.complete:
         n_rows = min(m, max(_SAMPLE, round(_SAMPLE_SHARE * m)))
@@ -169,7 +169,7 @@ def _result(
         violated, short = pool.sample(solution.levels, rows)
         examined = n_rows * (m - n_rows) + n_rows * (n_rows - 1) // 2
     elif task.certify == "all" and not pool.complete:
-        examined = m * (m - 1) // 2
+        examined = possible
     outside = task.certify is not False and not pool.complete
     if task.regularizer == "frobenius":
         residual = frobenius_residual(pool, solution, psi, short, outside=outside)
@@ -185,6 +185,7 @@ def _result(
     return SparseGraph(
         weights, signs, solution.potentials, solution.shift, psi, residual, examined, violated,
         n_rounds, n_steps, pool.pairs, solution.dual, pool.rho, pool.features.signed, task.rules,
+        possible,
     )  # fmt: skip
 
 

@@ -9,11 +9,12 @@ import networkx as nx
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 import kgl
 from kgl._types import Array
 from kgl.base import GraphLearner
-from kgl.kernels import RBF, LaplacianKernel, LowRank, NotLowRankError
+from kgl.kernels import RBF, LaplacianKernel, LowRank, Mixed, NotLowRankError
 from kgl.large.route import edge_share, takes_sparse
 from kgl.plotting_large import clusters_of, place_by_clusters
 from tests.kgl.large.cases import table
@@ -65,6 +66,17 @@ def test_both_ways_find_the_same_graph(
     assert (large.pairs_examined_, large.pairs_violated_) == (60 * 59 // 2, 0)
     on = W > 0
     assert np.array_equal(large.signs_.toarray()[on], dense.signs_[on])
+
+
+def test_the_default_tolerance_of_kernels_leaves_weights_as_they_are() -> None:
+    side = {"x": [[float(a), "uvwx"[k % 4]] for k, a in enumerate(X[:, 0])]}
+    large, dense = (
+        kgl.KGLN(solver=solver, kernel_x=Mixed(), psi=0.005).fit(Y, **side)
+        for solver in ("sparse", "newton")
+    )
+    W = large.weights_.toarray()
+    assert np.array_equal(W > 0, dense.weights_ > 0)
+    np.testing.assert_allclose(W, dense.weights_, atol=1e-4 * W.max())  # 4e-3 at 1e-8
 
 
 @pytest.mark.parametrize("white", [0.0, 0.2])
@@ -190,6 +202,27 @@ def test_known_edges_as_sparse_patterns() -> None:
     assert large.pairs_examined_ < near.sum()
 
 
+@pytest.mark.parametrize("solver", ["newton", "sparse"])
+def test_stored_zeros_of_a_pattern_are_pairs(solver: str) -> None:
+    band = np.abs(np.subtract.outer(np.arange(60), np.arange(60))) <= 2
+    rows, cols = np.nonzero(band)
+    distances = np.abs(rows - cols) * (rows // 2 != cols // 2) * 1.0
+    assert (distances[rows != cols] == 0).any()
+    stored = sparse.csr_array((distances, (rows, cols)), shape=(60, 60))
+    found, known = (
+        kgl.GL(solver=solver, psi=3.0, allowed_edges=given).fit(Y) for given in (stored, band)
+    )
+    assert abs(found.weights_ - known.weights_).max() == 0
+    assert found.pairs_examined_ == 59 + 58
+    with_false = sparse.csr_array((distances > 0, (rows, cols)), shape=(60, 60))
+    part = kgl.GL(solver=solver, psi=3.0, allowed_edges=with_false).fit(Y)
+    assert part.pairs_examined_ == np.count_nonzero(distances) // 2
+    stored.data[3] = np.nan
+    for wrong in (stored, stored.toarray()):
+        with pytest.raises(ValueError, match="allowed_edges holds NaN"):
+            kgl.GL(solver=solver, psi=3.0, allowed_edges=wrong).fit(Y)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -200,6 +233,7 @@ def test_known_edges_as_sparse_patterns() -> None:
         ({"certify": "some"}, "certify"),
         ({"solver": "fast"}, "unknown solver"),
         ({"init": sparse.eye_array(60)}, "Laplacian"),
+        ({"init": sparse.csr_array((60, 5))}, r"Laplacian of 60 nodes.*\(60, 5\)"),
     ],
 )
 def test_bad_input_is_named(options: dict[str, Any], message: str) -> None:
@@ -311,13 +345,77 @@ def test_a_psi_that_links_many_pairs_takes_the_dense_fit() -> None:
     assert sparse.issparse(kgl.GL(psi=3e3, solver="sparse").fit(data).weights_)
 
 
-def test_a_sample_reports_what_it_finds() -> None:
+def test_a_sample_reports_what_it_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgl.solvers.sparse.step.NEIGHBOURS", 3)
+    monkeypatch.setattr("kgl.solvers.sparse.step._CROWDED", 1.1)
     model = kgl.GL(solver="sparse", psi=30.0, certify=False).fit(Y)
+    examined = model.pairs_examined_
     assert model.pairs_violated_ == 0
+    assert examined < 1770
+    assert f"{examined} of 1770 pairs examined; the others are not certified" in model.summary()
     sampled = kgl.GL(solver="sparse", psi=30.0, certify="sample")
-    if sampled.fit(Y).pairs_violated_:  # pragma: no cover - depends on the neighbours found first
-        with pytest.warns(UserWarning, match="certify='all'"):
-            sampled.fit(Y)
+    with pytest.warns(ConvergenceWarning) as given:
+        sampled.fit(Y)
+    assert sampled.pairs_violated_ > 0
+    assert ["certify='all'" in str(one.message) for one in given] == [True]
+    assert f"{sampled.pairs_violated_} of them should be edges" in sampled.summary()
+
+
+@pytest.mark.parametrize("solver", ["newton", "sparse"])
+def test_unknown_certificates_are_refused_either_way(solver: str) -> None:
+    with pytest.raises(ValueError, match="unknown certify 'some'"):
+        kgl.GL(solver=solver, psi=1.0, certify="some").fit(Y)
+
+
+def test_both_ways_count_the_pairs_that_may_be_edges() -> None:
+    near = np.abs(np.subtract.outer(np.arange(60), np.arange(60))) <= 3
+    barred = np.abs(np.subtract.outer(np.arange(60), np.arange(60))) == 2
+    allowed, rest = np.count_nonzero(np.triu(near, 1)), np.count_nonzero(np.triu(~barred, 1))
+    inf = np.where(barred, np.inf, 0.0)
+    for solver in ("newton", "sparse"):
+        for rules, count in (
+            ({"allowed_edges": near}, allowed),
+            ({"allowed_edges": near, "forbidden_edges": barred}, allowed - 58),
+            ({"forbidden_edges": barred}, rest),
+            ({"edge_penalty": inf}, rest),
+        ):
+            model = kgl.GL(solver=solver, psi=3.0, **rules).fit(Y)
+            assert model.pairs_examined_ == count
+
+
+def test_a_dense_refit_keeps_nothing_of_a_sparse_fit() -> None:
+    model = kgl.KGLN(solver="sparse", kernel_x=WIDE, psi=0.02).fit(Y, x=X)
+    assert model.kernel_trace_error_ < 1e-8
+    fresh = kgl.KGLN(solver="newton", kernel_x=WIDE, psi=0.02).fit(Y, x=X)
+    model.set_params(solver="newton").fit(Y, x=X)
+    assert set(vars(model)) == set(vars(fresh))
+
+
+def test_a_psi_that_links_many_pairs_is_counted_in_the_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = np.random.default_rng(0).normal(size=(20, 600))
+    short_of_memory(monkeypatch, 20)
+    kgl.GL(psi=1.0, solver="sparse").fit(data)
+    with pytest.raises(MemoryError, match=r"a graph of about 1\d{5} edges.*smaller .* psi"):
+        kgl.GL(psi=1e4, solver="sparse").fit(data)
+    near = sparse.diags_array([np.ones(599)] * 2, offsets=[-1, 1])
+    kgl.GL(psi=1e4, solver="sparse", allowed_edges=near).fit(data)
+    short_of_memory(monkeypatch, 2)
+    with pytest.raises(MemoryError, match="a graph of 600 nodes"):
+        kgl.GL(psi=1.0, solver="sparse").fit(data)
+
+
+@pytest.mark.parametrize("solver", ["newton", "sparse"])
+@pytest.mark.parametrize("name", ["kernel_tol", "max_rank"])
+def test_limits_of_factors_are_checked(name: str, solver: str) -> None:
+    wrong: list[Any] = [None, -3, 2.5, "5", 0, True, np.nan]
+    for value in wrong:
+        with pytest.raises(ValueError, match=f"^{name} = .* must be a"):
+            kgl.KGLN(solver=solver, psi=0.02, **{name: value}).fit(Y, x=X)
+        if value is not None:
+            with pytest.raises(ValueError, match=f"^{name} = .* must be a"):
+                kgl.compress(Y, z=T, kernel_z=WIDE, **{name: value})
 
 
 def test_grids_refuse_the_sparse_way() -> None:

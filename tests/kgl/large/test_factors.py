@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import kgl
 from kgl.kernels import (
     RBF,
     Auto,
@@ -24,6 +25,7 @@ from kgl.kernels import (
     factorize,
     kernel_eigen,
 )
+from kgl.kernels.matrices import symmetric_matrix
 
 RNG = np.random.default_rng(0)
 X = RNG.random((150, 2))
@@ -81,6 +83,57 @@ def test_what_is_not_semi_definite_is_refused() -> None:
     K = np.array([[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(ValueError, match="not positive semi-definite"):
         factorize(KernelAccess.of_matrix(K), Precomputed())
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_matrix_that_its_factor_does_not_give_back_is_refused(kind: type) -> None:
+    B = np.random.default_rng(0).standard_normal((600, 12))
+    K = B @ B.T / 12
+    Y = B[:, :3].T
+    factorize(KernelAccess.of_matrix(K), Precomputed())
+    K[0, 1] += 5.0
+    K[1, 0] += 5.0
+    alone = np.eye(600)
+    alone[0, 0], alone[0, 1], alone[1, 0] = 0.0, 1.0, 1.0
+    nothing = alone - np.eye(600)
+    for wrong, smallest in ((K, "-4.9"), (alone, "-0.618"), (nothing, "-1"), (-np.eye(600), "-1")):
+        with pytest.raises(ValueError, match=rf"smallest eigenvalue is {smallest}.*nearest_psd"):
+            kgl.KGLN(solver="sparse", psi=1.0).fit(Y, K_x=wrong.astype(kind))
+
+
+def test_a_matrix_in_single_precision_has_the_directions_of_the_dense_fit() -> None:
+    for gamma in (2.0, 30.0):
+        K = RBF(gamma=gamma)(X).astype(np.float32)
+        whole = kernel_eigen(K, "K_x", 150)
+        exact = symmetric_matrix(K, "K_x")
+        found = factorize(KernelAccess.of_matrix(exact[0], "K_x", exact[1]), Precomputed())
+        assert found.factor.shape == (150, whole.rank)
+        np.testing.assert_allclose(found.matrix, whole.matrix, atol=5e-5)
+
+
+def test_a_low_rank_matrix_in_single_precision_is_fitted() -> None:
+    B = RNG.standard_normal((150, 12))
+    Y = RNG.standard_normal((30, 12)) @ B.T
+    K = B @ B.T / 12
+    models = [
+        kgl.KGLN(solver=solver, psi=0.01).fit(Y, K_x=K.astype(kind))
+        for solver, kind in (("sparse", np.float32), ("newton", np.float32), ("newton", float))
+    ]
+    W = models[0].weights_.toarray()
+    for other in models[1:]:
+        assert np.array_equal(W > 0, other.weights_ > 0)
+        np.testing.assert_allclose(W, other.weights_, atol=1e-5 * W.max())
+
+
+def test_features_that_are_zero_are_refused() -> None:
+    spec = LowRank(np.zeros((40, 2)))
+    Y = RNG.standard_normal((9, 40))
+    for solver in ("sparse", "newton"):
+        with pytest.raises(ValueError, match="under which every signal is 0"):
+            kgl.KGLN(solver=solver, kernel_x=spec, psi=1.0).fit(Y)
+    with pytest.raises(ValueError, match="under which every signal is 0"):
+        kgl.KGLN(solver="sparse", psi=1.0).fit(Y, K_x=np.zeros((40, 40)))
+    assert LowRank(np.zeros((40, 2)), white=1.0).fit().white == 1.0
 
 
 def test_auto_has_the_same_weights_by_columns() -> None:
