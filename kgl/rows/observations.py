@@ -11,7 +11,8 @@ import numpy as np
 
 from kgl._types import Array
 from kgl._validation import is_number, refuse_masked
-from kgl.kernels import Auto, FittedFactor, as_kernel, factorize, kernel_eigen
+from kgl.kernels import Auto, FittedFactor, NeedsDenseError, as_kernel, factorize, kernel_eigen
+from kgl.kernels.base import DENSE_FIT
 
 __all__ = ["MAX_ROW_RANK", "ROW_TOL", "RowKernel", "row_kernel"]
 
@@ -142,9 +143,14 @@ def _of_covariates(
         )
     tol = _number("kernel_tol", tol, 1e-14)
     rank = MAX_ROW_RANK if max_rank is None else max_rank
-    access = kernel.access(z)
-    _check_length(len(access.diagonal), "z", n_rows)
-    found = factorize(access, kernel, tol=tol, max_rank=rank)
+    try:
+        access = kernel.access(z)
+        _check_length(len(access.diagonal), "z", n_rows)
+        found = factorize(access, kernel, tol=tol, max_rank=rank)
+    except NeedsDenseError as error:
+        piece = "fit a piece of the table that fits in memory, with z"
+        error.args = (str(error).replace(DENSE_FIT, piece),)
+        raise
     return replace(RowKernel.of(found.factor, white + found.white), fitted=found)
 
 
