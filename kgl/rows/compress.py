@@ -46,8 +46,9 @@ def compress(
     """Read a long table once, piece by piece, and keep what graph learners need of it.
 
     The result takes the place of the table in ``fit``, :func:`kgl.fit_grid` and
-    :func:`kgl.select_held_out`: the graph is that of the table, up to rounding, with the same
-    defaults for ``center``, ``scale``, ``log`` and ``signed``. Rows must be complete.
+    :func:`kgl.select_held_out`: the graph is that of the table, up to rounding and to what
+    ``kernel_tol`` leaves out, with the same defaults for ``center``, ``scale``, ``log`` and
+    ``signed``. Rows must be complete.
 
     Parameters
     ----------

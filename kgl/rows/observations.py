@@ -17,8 +17,8 @@ from kgl.kernels.base import DENSE_FIT
 __all__ = ["MAX_ROW_RANK", "ROW_TOL", "RowKernel", "row_kernel"]
 
 #: Share of the trace of a kernel over rows that may be left out. Smoothness is whitened, so that
-#: directions of small variance count: at 1e-8 weights differ by up to 1e-4, at 1e-10 by 5e-6 (and
-#: no edge at either), for a rank that is 7 % higher.
+#: directions of small variance count: with lam = 0.01 weights differ by up to 2e-2 at 1e-8 and by
+#: 1e-5 at 1e-10, with lam = 0.1 by 2e-4 and 1e-6 (and no edge does).
 ROW_TOL = 1e-10
 #: Directions of such a kernel at most, unless asked for.
 MAX_ROW_RANK = 1000
