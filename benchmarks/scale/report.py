@@ -123,7 +123,7 @@ def _routes(known: Numbers) -> list[str]:
         return []
     head = ["nodes", "regularizer", "given", *(f"{100 * share:g} %" for share in SHARES)]
     text = (
-        'CPU seconds of `solver="auto"` by those of `"newton"`, and the way that it took, over '
+        'CPU seconds of `solver="auto"` by those of `"newton"`, and the fit that it chose, over '
         f"the share of pairs that are edges; {max(ratios):.2f} at most:"
     )
     return [text, table(head, [row for _, row in sorted(rows)])]

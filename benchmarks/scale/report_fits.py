@@ -51,7 +51,7 @@ def fit_tables(known: Numbers) -> str:
     if rows:
         head = ["nodes", "signed", "edges", "edges that differ", "weights differ by",
                 "signals differ by", "CPU s", "dense: CPU s"]  # fmt: skip
-        parts += ["The same fit the dense way, at one psi:", table(head, rows)]
+        parts += ["Against the dense fit, at one psi:", table(head, rows)]
     crossing = sorted(_found(known, "fits:crossing_").values(), key=lambda row: row["m"])
     rows = [
         [f"{row['m']:,}", f"{row['sparse_cpu_s']:.2f}", f"{row['newton_cpu_s']:.2f}"]

@@ -22,6 +22,10 @@ _SPANS: dict[str, Callable[[float], bool]] = {
 }
 
 
+#: What takes kernels that have no thin factor, as errors of a fit to many nodes name it.
+DENSE_FIT = "solver='newton' where memory allows"
+
+
 class NeedsDenseError(ValueError):
     """A large data set that only a fit with arrays of nodes by nodes can take."""
 
@@ -76,7 +80,7 @@ class Kernel(ABC):
         raise NeedsDenseError(
             f"{type(self).__name__} gives its matrix as a whole and no single columns, so it "
             "cannot be used for a large data set; use RBF, Linear, Mixed, Auto or "
-            "LowRank(features), or solver='newton' where memory allows"
+            f"LowRank(features), or {DENSE_FIT}"
         )
 
     def __call__(self, X: Covariates) -> Array:

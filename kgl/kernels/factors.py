@@ -18,7 +18,7 @@ import numpy as np
 
 from kgl._memory import Estimate, check_memory
 from kgl._types import Array
-from kgl.kernels.base import FittedKernel, Kernel, NotLowRankError
+from kgl.kernels.base import DENSE_FIT, FittedKernel, Kernel, NotLowRankError
 from kgl.kernels.matrices import KernelEigen, check_cross
 from kgl.kernels.semidefinite import refuse_indefinite, require_factor
 
@@ -337,8 +337,8 @@ def _refusal(share: float, goal: float, access: KernelAccess, max_rank: int) -> 
     return (
         f"the kernel is not low rank: {max_rank} columns leave {share:.1e} of its trace out, more "
         f"than kernel_tol = {tol:.0e} allows. Use a wider kernel (a smaller gamma), a larger "
-        "max_rank, features of your own (kgl.kernels.LowRank), or solver='newton' where memory "
-        "allows; a larger kernel_tol changes edges"
+        f"max_rank, features of your own (kgl.kernels.LowRank), or {DENSE_FIT}; a larger "
+        "kernel_tol changes edges"
     )
 
 

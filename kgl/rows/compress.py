@@ -46,8 +46,9 @@ def compress(
     """Read a long table once, piece by piece, and keep what graph learners need of it.
 
     The result takes the place of the table in ``fit``, :func:`kgl.fit_grid` and
-    :func:`kgl.select_held_out`: the graph is that of the table, up to rounding, with the same
-    defaults for ``center``, ``scale``, ``log`` and ``signed``. Rows must be complete.
+    :func:`kgl.select_held_out`: the graph is that of the table, up to rounding and to what
+    ``kernel_tol`` leaves out, with the same defaults for ``center``, ``scale``, ``log`` and
+    ``signed``. Rows must be complete.
 
     Parameters
     ----------
@@ -66,8 +67,8 @@ def compress(
     white : float
         White noise added to the kernel over the rows: ``white`` times the identity.
     kernel_tol, max_rank : float, int, optional
-        Share of the trace of the kernel that may be left out, and directions at most, 1,000 if not
-        given. A kernel that needs more is refused.
+        Share of the trace of the kernel that may be left out, and directions at most (1,000 if not
+        given). A kernel that needs more directions is refused.
     log : {"auto", True, False}
         As for estimators. A second pass over the data is needed where logarithms are taken of more
         rows than a sample of 8 MB holds. Sums made elsewhere are never of logarithms.
@@ -75,7 +76,8 @@ def compress(
         Names of the nodes; those of the columns if not given.
     n_folds : int
         Folds of rows, every k-th one, that cross-validation can leave out; 1 for none. Each takes
-        memory for m x m numbers. There are none with a kernel over the rows.
+        memory for m x m numbers. There are none with a kernel over the rows; a list of RowSums has
+        one for each.
     chunk_rows : int, optional
         Rows that are read and summed at a time; 16 MB of them if not given. However the data come
         in pieces, results are the same to the last bit.

@@ -193,15 +193,16 @@ class CompressedRows:
             C -= C.mean(axis=1, keepdims=True)
         C = C / preparation.scale
         left = gram - C.T @ C
-        size = np.sqrt(np.maximum(np.diag(gram), 0.0))
+        m = len(gram)
+        rest = np.zeros((m, m))  # of as many rows whatever the rank, as new rows have zeros there
+        found = root(left, np.sqrt(np.maximum(np.diag(gram), 0.0)))
+        rest[: len(found)] = found
+        table, r = np.concatenate([C, rest]), len(C)
         if kernel.white > 0:
-            rest = root(left, size)
-            z = np.concatenate([kernel.values, np.zeros(len(rest))]) + kernel.white
-            return np.concatenate([C, rest]), KernelEigen(z, np.eye(len(z)), len(z), False)
-        # no signal reaches what is left: it counts in the objective only, one row holds it
-        rest = np.sqrt(np.maximum(np.diag(left), 0.0))[None]
-        basis = np.eye(len(C) + 1, len(C))
-        return np.concatenate([C, rest]), KernelEigen(kernel.values, basis, len(C) + 1, False)
+            z = np.concatenate([kernel.values, np.zeros(m)]) + kernel.white
+            return table, KernelEigen(z, np.eye(r + m), r + m, False)
+        # no signal reaches what is left, but where a fit starts depends on its products
+        return table, KernelEigen(kernel.values, np.eye(r + m, r), r + m, False)
 
     def cross(self, z: Any) -> Array:
         """Return the kernel between new rows and the compressed ones, for ``predict(K_z=...)``.
@@ -218,8 +219,7 @@ class CompressedRows:
         if self.kernel is None:
             raise ValueError("the rows are independent, so new rows have no kernel with them")
         own = self.kernel.cross(z)
-        rest = len(self.names) if self.kernel.white > 0 else 1
-        return np.hstack([own, np.zeros((len(own), rest))])
+        return np.hstack([own, np.zeros((len(own), len(self.names)))])
 
     def signals(self, model: Any, data: Any, *, chunk_rows: int | None = None) -> Iterator[Array]:
         """Yield the fitted signals of the rows of a table, block by block, in its units.

@@ -30,7 +30,7 @@ __all__ = ["check_row_folds", "row_fold_errors"]
 
 
 def check_row_folds(rows: CompressedRows, folds: Any, n_folds: int) -> None:
-    """Refuse what cross-validation cannot do with sums over rows, and say why."""
+    """Refuse what cross-validation cannot do with sums over rows, with the reason."""
     if rows.kernel is not None:
         raise ValueError(
             "compressed rows that depend on each other cannot be held out: each compressed row is "

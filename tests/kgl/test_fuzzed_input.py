@@ -28,7 +28,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: kgl.GL().fit([[1.0, 2.0], [3.0]]), ValueError, r"Y, a list, .* pass an array"),
     (lambda: kgl.GL().fit(Y + 1j), ValueError, r"Complex data not supported\); pass an arr"),
     (lambda: kgl.GL().fit(np.array([[{}] * 3] * 4)), TypeError, r"not 'dict'\); pass an array"),
-    (lambda: kgl.GL().fit(kgl.RowSums.of(Y)), TypeError, r"Y, a RowSums, cannot be read"),
+    (lambda: kgl.GL().fit(kgl.RowSums.of(Y)), TypeError, r"RowSums, which .* pass kgl.compress"),
     (lambda: kgl.GL2Step().partial_fit([["a", "b"]]), ValueError, r"float: 'a'\); pass an array"),
     (
         lambda: kgl.GL(allowed_edges=3).fit(Y),

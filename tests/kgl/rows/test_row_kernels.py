@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import kgl
-from kgl.kernels import RBF, Auto, Linear, LowRank
+from kgl.kernels import RBF, Auto, LaplacianKernel, Linear, LowRank
 
 N, M = 200, 8
 RNG = np.random.default_rng(0)
@@ -30,9 +30,10 @@ def nodes(model: Any) -> dict[str, Any]:
 
 
 def agree(model: Any, small: Any, K_z: Any, tol: float, **options: Any) -> None:
-    """Compare fits at equal psi, with signals and the objective."""
+    """Compare fits: the psi found for the density, the graph, the signals and the objective."""
     whole = model(average=True, **options).fit(TABLE, K_z=K_z, **nodes(model))
-    fitted = model(average=True, psi=whole.psi_, **options).fit(small, **nodes(model))
+    fitted = model(average=True, **options).fit(small, **nodes(model))
+    assert fitted.psi_ == pytest.approx(whole.psi_, rel=tol)
     apart = np.abs(whole.weights_ - fitted.weights_).max() / whole.weights_.max()
     assert apart < tol
     assert fitted.objective_ == pytest.approx(whole.objective_, rel=tol)
@@ -56,6 +57,15 @@ def test_kernels_of_covariates(model):
     tight = kgl.compress(TABLE, z=TIMES, kernel_z=KERNEL, kernel_tol=1e-13, white=0.1)
     agree(model, tight, K_Z + 0.1 * np.eye(N), 1e-9)
     agree(model, kgl.compress(TABLE, K_z=K_Z, white=0.1), K_Z + 0.1 * np.eye(N), 1e-9)
+
+
+@pytest.mark.parametrize("white", [0.0, 0.1])
+def test_kernels_over_nodes_that_learn_from_the_rows(white):
+    x = np.random.default_rng(1).normal(size=(M, 2))
+    whole = kgl.KGL().fit(TABLE, x=x, K_z=FACTOR @ FACTOR.T + white * np.eye(N))
+    fitted = kgl.KGL().fit(kgl.compress(TABLE, factor_z=FACTOR, white=white), x=x)
+    assert fitted.psi_ == pytest.approx(whole.psi_, rel=1e-6)
+    assert np.abs(whole.weights_ - fitted.weights_).max() < 1e-6 * whole.weights_.max()
 
 
 def test_logarithms_and_negative_edges():
@@ -86,6 +96,8 @@ def test_new_rows(model):
     cross = np.exp(-KERNEL.gamma * (new[:, None] - TIMES) ** 2)
     expected = whole.predict(K_z=cross)
     assert np.allclose(fitted.predict(K_z=small.cross(new)), expected, rtol=1e-5, atol=1e-4)
+    both = model(lam=0.01, center="both").fit(small, **nodes(model))
+    assert both.predict(K_z=small.cross(new)).shape == (3, M)
     own = kgl.compress(TABLE, factor_z=FACTOR)
     again = model(lam=0.01, psi=1e-3).fit(own, **nodes(model))
     (signals,) = own.signals(again, TABLE)
@@ -115,6 +127,13 @@ def test_new_rows(model):
 def test_bad_kernels(side, message):
     with pytest.raises(ValueError, match=message):
         kgl.compress(TABLE, **side)
+
+
+@pytest.mark.parametrize("kernel", [RBF(gamma=10.0), LaplacianKernel(np.eye(2) - 0.5)])
+def test_kernels_without_a_factor_name_what_there_is(kernel):
+    with pytest.raises(ValueError, match="fit a piece of the table") as caught:
+        kgl.compress(TABLE, z=TIMES, kernel_z=kernel, max_rank=50)
+    assert "solver" not in str(caught.value)
 
 
 def test_rows_and_kernel_must_agree_in_number():
