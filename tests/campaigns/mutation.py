@@ -44,7 +44,8 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "metrics": (
         ("kgl/metrics.py", "kgl/_graph_input.py", "kgl/_sparse_graphs.py"),
         (
-            "tests/kgl/test_metrics.py", "tests/kgl/test_metrics_sparse.py", "tests/kgl/test_mutants.py",
+            "tests/kgl/test_metrics.py", "tests/kgl/test_metrics_sparse.py",
+            "tests/kgl/test_mutants.py",
             "tests/kgl/test_fuzzed_input.py",
         ),
     ),
