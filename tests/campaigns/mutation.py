@@ -61,6 +61,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "tests/experiments/test_score.py", "tests/experiments/test_metrics.py",
             "tests/experiments/test_stats.py", "tests/experiments/test_mutants.py",
+            "tests/experiments/test_claims.py",
         ),
     ),
     "claims": (
