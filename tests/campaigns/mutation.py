@@ -333,6 +333,7 @@ def run(budget: int, seed: int) -> dict[str, Any]:
                 verdict = known.get(mutant.key, {}).get("verdict", "not judged")
                 reason = known.get(mutant.key, {}).get("reason", "")
                 equivalent += verdict == "equivalent"
+                print(f"survived: {mutant.key} (line {mutant.line})", file=sys.stderr, flush=True)
                 survivors.append(
                     {"mutant": mutant.key, "line": mutant.line, "outcome": outcome,
                      "verdict": verdict, "reason": reason}
