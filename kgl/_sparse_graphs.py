@@ -54,6 +54,8 @@ def sparse_pairs(W_true: Any, W_est: Any, names: tuple[str, str]) -> SparsePairs
     m = true.shape[0]
     both = sparse.coo_array(abs(true) + abs(estimate))
     rows, cols = both.coords
+    if not len(rows):  # of no pairs SciPy returns a sparse array
+        return SparsePairs(np.zeros(0), np.zeros(0), m * (m - 1) // 2)
     return SparsePairs(
         np.asarray(true[rows, cols]).ravel(),
         np.asarray(estimate[rows, cols]).ravel(),

@@ -11,7 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from kgl._optional import import_optional
 from kgl._types import Array
-from kgl._validation import align_columns, as_floats, check_seed, refuse_masked, refuse_ragged
+from kgl._validation import (
+    align_columns,
+    as_floats,
+    check_flag,
+    check_seed,
+    refuse_masked,
+    refuse_ragged,
+)
 from kgl.kernels import FittedKernel, KernelEigen
 from kgl.preparation import Preparation
 from kgl.problem import ModelSpec
@@ -238,6 +245,7 @@ class Prediction(FittedTables):
             ``return_std``. Intervals are at least as wide as the errors of observed entries that
             are left out one at a time; but the graph counts as known, so they can be too narrow.
         """
+        check_flag("return_std", return_std)
         filled = super().impute(Y)
         if not return_std:
             return filled
@@ -302,6 +310,7 @@ class Prediction(FittedTables):
             about it.
         """
         check_is_fitted(self, "laplacian_")
+        check_flag("return_std", return_std)
         if z is None and x is None and K_z is None and K_x is None:
             signals = self._labelled(self.signals_.copy(), None, None)
             if not return_std:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from kgl._types import Array, Mask
+from kgl._validation import check_flag
 from kgl.bayesian.draws import Draws
 from kgl.bayesian.graphs import LikelyGraph, check_levels
 from kgl.bayesian.predictive import covariances, new_nodes, new_observations
@@ -107,6 +108,7 @@ class Posterior(LikelyGraph, FittedTables):
             Standard deviations of the missing entries, noise included; 0 where observed. Only with
             ``return_std``.
         """
+        check_flag("return_std", return_std)
         filled = super().impute(Y)
         if not return_std:
             return filled
@@ -152,6 +154,7 @@ class Posterior(LikelyGraph, FittedTables):
             Standard deviations of observed values: signals and noise. Only with ``return_std``.
         """
         check_is_fitted(self, "edge_probability_")
+        check_flag("return_std", return_std)
         draws, ready = self._draws, self._ready
         at_z, at_x = z is not None or K_z is not None, x is not None or K_x is not None
         left = self._cross("z", z, K_z, ready.kernel_z, ready.data.K_z) if at_z else None

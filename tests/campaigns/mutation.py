@@ -44,7 +44,8 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "metrics": (
         ("kgl/metrics.py", "kgl/_graph_input.py", "kgl/_sparse_graphs.py"),
         (
-            "tests/kgl/test_metrics.py", "tests/kgl/test_mutants.py",
+            "tests/kgl/test_metrics.py", "tests/kgl/test_metrics_sparse.py",
+            "tests/kgl/test_mutants.py",
             "tests/kgl/test_fuzzed_input.py",
         ),
     ),
@@ -60,6 +61,7 @@ GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "tests/experiments/test_score.py", "tests/experiments/test_metrics.py",
             "tests/experiments/test_stats.py", "tests/experiments/test_mutants.py",
+            "tests/experiments/test_claims.py",
         ),
     ),
     "claims": (
@@ -331,6 +333,7 @@ def run(budget: int, seed: int) -> dict[str, Any]:
                 verdict = known.get(mutant.key, {}).get("verdict", "not judged")
                 reason = known.get(mutant.key, {}).get("reason", "")
                 equivalent += verdict == "equivalent"
+                print(f"survived: {mutant.key} (line {mutant.line})", file=sys.stderr, flush=True)
                 survivors.append(
                     {"mutant": mutant.key, "line": mutant.line, "outcome": outcome,
                      "verdict": verdict, "reason": reason}

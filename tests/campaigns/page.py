@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.page import inside, renew
+from tests.campaigns.mutation import judged
 from tests.campaigns.registry import CAMPAIGNS
 from tests.campaigns.result import KEPT, ROOT, added, load
 
@@ -30,6 +31,8 @@ def figures(kept: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
             continue
         total = added(runs)
         found = ", ".join(f"{count} {kind}" for kind, count in total["faults"].items())
+        if name == "mutation":
+            found = score(total)
         seeds = ", ".join(str(one["seed"]) for one in runs)
         minutes = sum(one["seconds"] for one in runs) / 60
         tried = f"{total['tried']:,} {campaign.unit}"
@@ -56,17 +59,29 @@ def survivors(kept: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     if not runs:
         return "Not run yet."
     total = added(runs)
-    caught, same = total["counts"]["caught"], total["counts"].get("equivalent", 0)
-    count = total["tried"] - same
-    text = (
-        f"{caught} of {total['tried']} mutants are caught; {same} are equivalent, so the score is "
-        f"{caught / count:.1%}."
-    )
-    rows = [
-        [f"`{one['mutant'].replace('|', ' or ')}`", one["verdict"], one["reason"]]
-        for one in sorted(total["details"]["survivors"], key=lambda one: str(one["mutant"]))
-    ]
+    rows = [[f"`{name}`", verdict, reason] for name, verdict, reason in verdicts(total)]
+    text = f"{score(total)}."
     return text + "\n\n" + _table(["survivor", "verdict", "why"], rows) if rows else text
+
+
+def verdicts(total: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return survivors with their verdicts and the reasons, as they are now."""
+    known, found = judged(), []
+    for name in sorted({one["mutant"] for one in total["details"].get("survivors", [])}):
+        one = known.get(name, {"verdict": "not judged", "reason": ""})
+        found.append((name, one["verdict"], one["reason"]))
+    return found
+
+
+def score(total: Mapping[str, Any]) -> str:
+    """Return the share of mutants that are caught, without and with equivalent ones."""
+    caught = total["counts"].get("caught", 0)
+    same = sum(verdict == "equivalent" for _, verdict, _ in verdicts(total))
+    share = caught / max(1, total["tried"] - same)
+    return (
+        f"{caught} of {total['tried']} mutants caught; {same} of the others are equivalent, so the "
+        f"score is {share:.0%}"
+    )
 
 
 def parts() -> dict[str, str]:

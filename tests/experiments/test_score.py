@@ -269,6 +269,7 @@ def test_bars_are_means_and_percentiles_over_replicates(pool: bool) -> None:
              for name, v in drawn.items()]  # fmt: skip
     summary = summarise(score_study("fig4", cells, PLAIN), ["sse", "aps"], pool=pool)
     groups = {"a+b": np.vstack([*drawn.values()])} if pool else drawn
+    assert list(summary).index("graph") == 1
     found = {(row["metric"], row["graph"]): row for row in summary.to_dict("records")}
     assert list(found) == [(metric, name) for metric in ("sse", "aps") for name in groups]
     for (metric, name), row in found.items():
@@ -286,6 +287,12 @@ def test_each_metric_is_taken_where_it_is_best_itself() -> None:
     # these choose nothing, and are taken where aps is best
     assert means["density"] == pytest.approx((0.2 + 0.4) / 2)
     assert means["mse_in"] == pytest.approx((3.0 + 5.0) / 2)
+
+
+def test_labels_that_are_unknown_are_a_group_too() -> None:
+    table = table_of()
+    table[table.columns[1]] = np.nan
+    assert summarise(table, ["aps"])["mean"].tolist() == pytest.approx([(0.9 + 0.8) / 2])
 
 
 def test_the_share_of_replicates_at_an_edge() -> None:

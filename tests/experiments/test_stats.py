@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.stats import contrast, mean_interval, power, unpaired
+from experiments.stats import contrast, joint_power, mean_interval, power, unpaired
 
 DRAWS = 20_000
 
@@ -75,3 +75,29 @@ def test_intervals_of_a_contrast_cover_the_true_one() -> None:
         _, low, high, _ = contrast(samples, [0.5, 0.5, -1.0])
         held += low < 0 < high
     assert held / 2000 == pytest.approx(0.95, abs=0.015)
+
+
+def test_a_contrast_needs_a_weight_for_each_sample() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        contrast([np.arange(3.0), np.arange(3.0)], [1.0])
+
+
+@pytest.mark.parametrize(("above", "below"), [(0.0, None), (None, 1.0), (0.0, 1.0)])
+def test_joint_power_is_how_often_all_criteria_hold(
+    above: float | None, below: float | None
+) -> None:
+    rng = np.random.default_rng(1)
+    common = rng.normal(size=(12, 1))
+    samples = common + 0.5 * rng.normal(size=(12, 3))
+    covariance = np.cov(samples, rowvar=False)
+    drawn = np.random.default_rng(2).multivariate_normal(np.full(3, 0.6), covariance, (DRAWS, 12))
+    half = stats.t.ppf(0.975, 11) * stats.sem(drawn, axis=1)
+    mean = drawn.mean(axis=1)
+    low, high = -np.inf if above is None else above, np.inf if below is None else below
+    share = ((mean - half > low) & (mean + half < high)).all(axis=1).mean()
+    found = joint_power(samples, 0.6, above=above, below=below)
+    assert found == pytest.approx(share, abs=0.02)
+    single = joint_power(samples[:, :1], 0.6, above=above, below=below)
+    spread = float(samples[:, 0].std(ddof=1))
+    expected = share_inside(0.6, spread, 12, low, high)
+    assert single == pytest.approx(expected, abs=0.02)

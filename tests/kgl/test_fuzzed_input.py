@@ -76,6 +76,8 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: fitted().to_edges(all_pairs="no"), TypeError, r"all_pairs = 'no' must be True or Fa"),
     (lambda: fitted().to_networkx([1, 2, 3, 4, 5]), TypeError, r"must be a DataFrame, got a list"),
     (lambda: fitted().predict(return_std=True, random_state="a"), ValueError, r"is no source of"),
+    (lambda: fitted().predict(return_std=3), TypeError, r"return_std = 3 must be True or False"),
+    (lambda: fitted().impute(Y, return_std="no"), TypeError, r"return_std = 'no' must be True or"),
     (lambda: kgl.compress(Y, z=np.arange(9.0), white=[1]), ValueError, r"white = \[1\] must be"),
     (lambda: kgl.compress("file.csv"), TypeError, r"text, not a table; pass an open file"),
     (lambda: kgl.compress(Y[0]), ValueError, r"1 dimension\(s\), shape \(5,\); pass a table"),
