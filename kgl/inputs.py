@@ -27,6 +27,7 @@ from kgl.kernels import (
     KernelEigen,
     LaplacianKernel,
     LowRank,
+    NeedsDenseError,
     as_kernel,
     factorize,
 )
@@ -137,6 +138,8 @@ class TableInput:
                 fitted: FittedKernel = factorize(kernel.access(covariates, values, mask), kernel)
             else:
                 fitted = kernel.fit_to(covariates, values, mask)
+        except NeedsDenseError:
+            raise
         except (TypeError, ValueError) as error:
             raise type(error)(f"covariates {side}: {error}") from error
         return fitted, fitted.matrix

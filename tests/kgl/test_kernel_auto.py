@@ -133,3 +133,16 @@ def test_fitted_kernels_survive_storage_and_names_resolve() -> None:
 
 def test_equal_covariates_leave_a_constant_and_white_noise() -> None:
     assert set(Auto().fit(np.ones(5)).weights_) == {"constant", "white"}
+
+
+def test_a_kernel_of_many_nodes_that_is_not_low_rank_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise kgl.kernels.NotLowRankError("not low rank", 0.5)
+
+    monkeypatch.setattr("kgl.inputs.SUBSET", 10)
+    monkeypatch.setattr("kgl.inputs.factorize", refuse)
+    Y = np.random.default_rng(0).normal(size=(20, 12))
+    with pytest.raises(kgl.kernels.NotLowRankError, match="not low rank"):
+        kgl.KGLN(solver="newton").fit(Y, x=np.arange(12.0))
