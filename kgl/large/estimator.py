@@ -128,7 +128,7 @@ class LargeFits:
         """Estimate which share of all pairs are edges at the psi given."""
         rho = self._weights()[1] * ready.options.smoothness_scale
         return edge_share(
-            np.ascontiguousarray(ready.data.Y.T),
+            ready.data.Y.T,
             check_hyperparameter("psi", self.psi),
             signed=ready.spec.signed,
             regularizer=ready.options.regularizer,

@@ -94,7 +94,8 @@ def edge_share(
     size = min(m, _SAMPLE_NODES)
     chosen = np.random.default_rng(0).choice(m, size=size, replace=False)
     rows, cols = np.triu_indices(size, 1)
-    distances = Features(F[chosen], signed=signed).distances(rows, cols)[0]
+    few = np.ascontiguousarray(F[chosen])
+    distances = Features(few, signed=signed).distances(rows, cols)[0]
     Z = np.zeros((size, size))
     Z[rows, cols] = Z[cols, rows] = rho * distances
     step = graph_step(Z[None], psi * size / m, regularizer=regularizer, barrier=barrier)

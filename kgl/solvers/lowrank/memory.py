@@ -12,6 +12,8 @@ __all__ = ["estimate_dense", "estimate_sparse"]
 DENSE_GRAPH, DENSE_FIT = 61, 190
 #: Bytes per candidate pair of a sparse graph step, and candidates per edge.
 PER_CANDIDATE, CANDIDATES = 160, 4
+#: Bytes per pair of a graph that links all of them, as measured at 2,000 nodes.
+PER_PAIR = 280
 #: Bytes of a block of prices, in multiples of nodes, for the screens of pairs.
 PRICING_ROWS = 1024 * 12
 
@@ -51,8 +53,8 @@ def estimate_sparse(
     width = directions if white or not rank else min(rank, directions)
     data = 8 * n * m * (5 + 3 * masked)
     factors = 8 * m * (4 * rank + 5 * width + (8 * directions if white else 2 * directions))
-    candidates = min(CANDIDATES * max(edges, 15 * m), m * (m - 1) // 2)
-    graph = PER_CANDIDATE * candidates + PRICING_ROWS * m
+    candidates = PER_CANDIDATE * CANDIDATES * max(edges, 15 * m)
+    graph = min(candidates, PER_PAIR * m * (m - 1) // 2) + PRICING_ROWS * m
     parts = {
         f"the data, {n} x {m}": data,
         f"factors of {m} nodes (rank {rank}, {directions} directions)": factors,
