@@ -39,15 +39,17 @@ LENGTH, START = 110.0, 6.0
 LIMIT = 3600.0
 #: Kinds of kills; those of single jobs cost no new start.
 KINDS = ("run", "run", "job", "job", "job", "job", "snakemake", "ctrl-c")
-_RULE = re.compile(r"--target-jobs\s+'?(\w+):?")
+#: Snakemake runs the script of a rule from a copy of this name.
+_SCRIPT = re.compile(r"/\.snakemake/scripts/tmp\w+\.(\w+)\.py")
+#: Of runs whose results are tracked: the page of a study.
+_TRACKED = {"page"}
 
 
 def rules() -> set[str]:
-    """Return the rules of the workflow that the study has."""
+    """Return the rules of the workflow, by their scripts."""
     names = ("Snakefile", "experiments/inference/rules.smk", "experiments/measured.smk")
     text = "\n".join((ROOT / name).read_text(encoding="utf-8") for name in names)
-    found = set(re.findall(r"^ *rule (\w+):", text, re.MULTILINE))
-    return found - {"all", "page"}  # the page is rendered for tracked runs alone
+    return set(re.findall(r"scripts/(\w+)\.py", text)) - _TRACKED
 
 
 def attacked() -> str:
@@ -66,7 +68,7 @@ def jobs(process: subprocess.Popen[bytes]) -> dict[int, str]:
     found = {}
     try:
         for child in psutil.Process(process.pid).children(recursive=True):
-            match = _RULE.search(" ".join(child.cmdline()))
+            match = _SCRIPT.search(" ".join(child.cmdline()))
             if match:
                 found[child.pid] = match[1]
     except psutil.Error:  # it ended meanwhile

@@ -55,7 +55,7 @@ _ALL = (
         "certificate without a warning",
     ),
     Campaign(
-        "certificates", "tests.campaigns.certificates", "problems", 12_000, 100,
+        "certificates", "tests.campaigns.certificates", "problems", 3_000, 100,
         "Log-degree problems whose nodes have scales over up to eight decades.",
         "the residual recomputed in extended precision is within a factor of 10 of the reported "
         "one; none above 1e-8 without a warning",

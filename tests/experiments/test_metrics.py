@@ -93,3 +93,16 @@ def test_the_rise_of_an_objective(objective: list[float], rise: float) -> None:
     one = fits(np.ones((1, 3)), None)
     made = Fits(**{**vars(one), "objectives": [np.array(objective)]})
     assert compute(made, ["rise"])["rise"].tolist() == [rise]
+
+
+def test_errors_are_those_of_observed_and_of_withheld_entries() -> None:
+    full = np.arange(6.0).reshape(2, 3)
+    gaps = np.where(full == 4.0, np.nan, full)
+    signals = np.stack([full, full + np.where(np.isnan(gaps), 3.0, 2.0)])
+    found = fits(np.zeros((2, 3)), signals, Y=gaps, Y_full=full)
+    assert metrics.mse_in(found).tolist() == [0.0, 4.0]
+    assert metrics.mse_out(found).tolist() == [0.0, 9.0]
+    assert found.replicate == 0
+    complete = fits(np.zeros((2, 3)), signals, Y=full, Y_full=full)
+    assert np.isnan(metrics.mse_out(complete)).all()
+    assert np.isnan(metrics.mse_in(fits(np.zeros((2, 3)), None, Y=full, Y_full=full))).all()

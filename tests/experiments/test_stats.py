@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.stats import contrast, joint_power, mean_interval, power, unpaired
+from experiments.stats import (
+    MissingEvidence,
+    contrast,
+    joint_power,
+    mean_interval,
+    power,
+    unpaired,
+)
 
 DRAWS = 20_000
 
@@ -101,3 +108,11 @@ def test_joint_power_is_how_often_all_criteria_hold(
     spread = float(samples[:, 0].std(ddof=1))
     expected = share_inside(0.6, spread, 12, low, high)
     assert single == pytest.approx(expected, abs=0.02)
+
+
+def test_ends_are_not_inside_and_two_values_make_an_interval() -> None:
+    assert power(0.6, 0.0, 3, below=0.6) == power(0.6, 0.0, 3, above=0.6) == 0.0
+    mean, low, high = mean_interval(np.array([0.0, 2.0]))
+    assert (mean, high - low) == (1.0, pytest.approx(2 * stats.t.ppf(0.975, 1)))
+    with pytest.raises(MissingEvidence, match="1 values"):
+        mean_interval(np.array([1.0]))

@@ -99,3 +99,8 @@ def test_average_precision_never_exceeds_one() -> None:
         ranks = np.arange(78.0)[::-1]
         assert metrics.aps(truth, ranks, threshold=None) <= 1.0
         assert metrics.aps_many(truth, ranks[None], threshold=None)[0] <= 1.0
+
+
+def test_one_direction_alone_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"not symmetric; pass \(W \+ W\.T\) / 2"):
+        metrics.density(sparse.csr_array(np.triu(ring(5))))

@@ -452,3 +452,11 @@ def test_the_scale_multiplies_the_kernel_and_not_the_noise(dependent):
 def test_an_impossible_scale_is_refused(scale):
     with pytest.raises(ValueError, match=r"scale=.*> 0"):
         make_dataset(m=6, n=5, scale=scale)
+
+
+def test_blocks_are_two_at_ratio_five_unless_said_otherwise() -> None:
+    given = {"blocks": 2, "ratio": 5.0}
+    for seed in range(3):
+        plain = random_graph("sbm", 16, np.random.default_rng(seed), density=0.25)
+        same = random_graph("sbm", 16, np.random.default_rng(seed), density=0.25, **given)
+        np.testing.assert_array_equal(plain, same)
