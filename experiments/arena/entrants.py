@@ -39,8 +39,6 @@ class Entrant:
         Whether it is a model of this repository.
     x : str
         What it does with covariates of nodes: it ``takes`` or ``needs`` them, or nothing.
-    gaps : bool
-        Whether it takes part only where entries are missing.
     locked : bool
         Whether the environment of the project will do where its own is absent.
     """
@@ -53,7 +51,6 @@ class Entrant:
     grid: str = ""
     ours: bool = False
     x: str = ""
-    gaps: bool = False
     locked: bool = False
 
     @property
@@ -141,10 +138,8 @@ ENTRANTS = {
         "pyhuge", "neighbourhood selection; by rule and tuned: the graphical lasso",
         "run_pyhuge.py", "pyhuge", own="extended BIC", grid=_PENALTY,
     ),
-    "regain": Entrant("regain GraphicalLasso", "partial correlations", "run_regain.py", "regain",
+    "regain": Entrant("regain", "partial correlations", "run_regain.py", "regain",
                       grid=_PENALTY),
-    "regain_missing": Entrant("regain MissingGraphicalLasso", "partial correlations",
-                              "run_regain.py missing", "regain", gaps=True),
     "gmgm": Entrant("GmGM", "partial correlations, with a graph of rows", "run_gmgm.py", "gmgm"),
     "pygsp2": Entrant("pygsp2", "log-degree graph", "run_pygsp2.py", "pygsp2",
                       grid="b, 0.01 to 100", locked=True),

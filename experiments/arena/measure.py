@@ -65,7 +65,7 @@ def measure(
     rows: list[Row] = []
     for name in part["entrants"]:
         entrant = ENTRANTS[name]
-        if (entrant.x == "needs" and not known["x"]) or (entrant.gaps and not known["gaps"]):
+        if entrant.x == "needs" and not known["x"]:
             continue
         made = _called(entrant, tables, design["values"], part["limit"])
         rows += [{"entrant": name, **row} for row in _rows(made, drawn)]

@@ -221,11 +221,13 @@ def test_references_of_real_tables_follow_from_nothing_that_is_given() -> None:
 
 def test_entrants_are_scored_and_absent_ones_counted(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KGL_ARENA", str(tmp_path))
-    given = dict.fromkeys(["correlation", "knn_x", "skglm", "regain_missing"], "")
+    given = dict.fromkeys(["correlation", "knn_x", "skglm"], "")
     lines: list[str] = []
     table = measure.measure(part("side_high", entrants=given), DESIGN, lines.append)
-    # without gaps regain's method for gaps takes no part: that is no failure
     assert list(table["entrant"].unique()) == ["correlation", "knn_x", "skglm"]
+    # without covariates, their neighbours take no part: that is no failure
+    without = measure.measure(part("plain", entrants={"knn_x": ""}), DESIGN, lines.append)
+    assert without.empty
     status = table.groupby("entrant")["status"].unique()
     assert list(status["skglm"]) == ["absent"]
     assert list(status["correlation"]) == list(status["knn_x"]) == ["ok"]

@@ -1,13 +1,9 @@
-"""regain: its graphical lasso, or the one for tables with gaps."""
+"""regain: its graphical lasso, with the penalty of its default or as given."""
 
 from __future__ import annotations
 
-import sys
-
-import numpy as np
-from adapter import Answer, partial_correlations, serve
+from adapter import partial_correlations, serve
 from regain.covariance import GraphicalLasso
-from regain.covariance.missing_graphical_lasso_ import MissingGraphicalLasso
 
 
 def fit(problem, **options):
@@ -18,17 +14,5 @@ def point(problem, k):
     return fit(problem, alpha=problem.penalty(k))
 
 
-def missing(problem):
-    mean, scale = np.nanmean(problem.Y, axis=0), np.nanstd(problem.Y, axis=0)
-    fitted = MissingGraphicalLasso().fit((problem.Y - mean) / scale)
-    found = fitted.complete_data_matrix_ * scale + mean
-    filled = np.where(np.isnan(problem.Y), found, problem.Y)
-    return Answer(partial_correlations(fitted.precision_), filled=filled)
-
-
 if __name__ == "__main__":
-    packages = ["regain", "scikit-learn", "numpy"]
-    if sys.argv[2:] == ["missing"]:
-        serve(packages, missing)
-    else:
-        serve(packages, fit, point=point)
+    serve(["regain", "scikit-learn", "numpy"], fit, point=point)
