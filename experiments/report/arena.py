@@ -107,8 +107,7 @@ class Results:
         means = {tuning: part.groupby("entrant")["behind"].mean() for tuning, part in far.items()}
         order = means["own"].reindex(self.names).sort_values(kind="stable").index
         lacks, costs = lacking(self.given), spent(self.table)
-        sizes = [m for m in costs.columns if m != "memory"]
-        sizes = [m for m in sizes if m in {size["m"] for size in self.sizes()}]
+        sizes = [size["m"] for size in self.sizes()]
         rows = []
         for name in order:
             cost = costs.loc[name] if name in costs.index else pd.Series(dtype=float)
