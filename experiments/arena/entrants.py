@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.dependencies import fingerprint, sources
 from experiments.io import digest
 
 __all__ = ["ADAPTERS", "ENTRANTS", "OURS", "Entrant", "environments"]
 
+#: What the adapter of ours runs.
+_KGL = ("kgl.models", "kgl.bayesian", "kgl.selection")
 #: Where the adapters lie.
 ADAPTERS = Path(__file__).with_name("peers")
 
@@ -85,7 +88,9 @@ class Entrant:
         """Return a name for the contents of its adapter: an edit runs its jobs again."""
         files = [self.file, *([] if self.file.suffix == ".R" else [ADAPTERS / "adapter.py"])]
         files += [ADAPTERS / "adapter.R"] if self.file.suffix == ".R" else []
-        return digest([self.script, *(file.read_text(encoding="utf-8") for file in files)])
+        # the adapter of ours imports this repository as it is
+        own = fingerprint(sources(*_KGL)) if self.ours else ""
+        return digest([self.script, own, *(file.read_text(encoding="utf-8") for file in files)])
 
 
 def environments() -> Path:

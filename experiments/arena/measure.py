@@ -23,6 +23,7 @@ from experiments.arena.entrants import ENTRANTS, Entrant
 from experiments.arena.names import KINDS, REAL
 from experiments.lookup import ConfigError, suggest
 from experiments.pays.datasets import PACKAGES, require
+from experiments.times import MEMORY, SECONDS
 from kgl.metrics import aps
 
 __all__ = ["check", "measure", "scored"]
@@ -96,7 +97,7 @@ def _rows(made: Call, drawn: Sequence[Replicate]) -> list[Row]:
 def scored(answer: Answer, replicate: Replicate) -> Row:
     """Return the figures of one answer; NaN where there is none."""
     row: Row = {"status": answer.status, "error": answer.error, "aps": np.nan, "aps_scores": np.nan}
-    row |= {"rmse": np.nan, "seconds": answer.seconds, "memory": answer.memory}
+    row |= {"rmse": np.nan, SECONDS: answer.seconds, MEMORY: answer.memory}
     if answer.weights is None:
         return row
     row["aps"] = aps(replicate.edges, answer.weights)
