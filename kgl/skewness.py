@@ -78,37 +78,38 @@ def log_fits(values: Array, seen: np.ndarray) -> tuple[Array, Array, Array]:
     Parameters are those of :func:`log_origins`.
     """
     m = values.shape[1]
-    origin, least, gains = np.zeros(m), np.ones(m), np.zeros(m)
-    complete = np.flatnonzero(seen.all(axis=0)) if len(values) else np.arange(0)
-    # complete nodes together, others one by one: each has entries of its own
-    for which in (complete, *(np.array([j]) for j in np.setdiff1d(np.arange(m), complete))):
-        if not len(which):
-            continue
-        own = values[:, which] if which is complete else values[seen[:, which[0]]][:, which]
-        span = np.ptp(own, axis=0) if len(own) else np.zeros(len(which))
-        # any: there is nothing to tell apart
-        origin[which] = (own[0] if len(own) else 0.0) - 1.0
-        which, own, span = which[span > 0], own[:, span > 0], span[span > 0]
-        if not len(which):
-            continue
+    origin, least, gains = np.full(m, -1.0), np.ones(m), np.zeros(m)
+    if not len(values):
+        return origin, least, gains
+    largest = np.where(seen, values, -np.inf).max(axis=0)
+    smallest = np.where(seen, values, np.inf).min(axis=0)
+    known = np.flatnonzero(seen.any(axis=0))
+    # any: there is nothing to tell apart
+    origin[known] = smallest[known] - 1.0
+    known = known[largest[known] > smallest[known]]
+    if len(known):
         # in units of the span, so that no square of a large or small number is taken
-        start, nearest, gain = _lognormal(own / span)
-        origin[which], least[which] = span * start, span * nearest
-        gains[which] = gain if len(own) >= ENOUGH else 0.0
+        span = largest[known] - smallest[known]
+        start, nearest, gain = _lognormal(values[:, known] / span, seen[:, known])
+        origin[known], least[known] = span * start, span * nearest
+        gains[known] = np.where(seen[:, known].sum(axis=0) >= ENOUGH, gain, 0.0)
     return origin, least, gains
 
 
-def _lognormal(own: Array) -> tuple[Array, Array, Array]:
+def _lognormal(own: Array, seen: np.ndarray) -> tuple[Array, Array, Array]:
     """Return origins of nodes (n, k), the least difference from each, and the gains of logarithms.
 
     Of the lower quantile, the median and the upper quantile, the logarithms are to be equally far
     apart. Where the upper half is not the longer one no origin does that: the origin is then far
     below, where logarithms are nearly linear.
     """
-    low, middle, high = np.quantile(own, (LOW, 0.5, HIGH), axis=0)
-    smallest = own.min(axis=0)
+    own = np.where(seen, own, np.inf)
+    count = seen.sum(axis=0)
+    ordered = np.sort(own, axis=0)
+    low, middle, high = (_quantile(ordered, count, share) for share in (LOW, 0.5, HIGH))
+    smallest = ordered[0]
     excess = low + high - 2.0 * middle
-    span = np.maximum(high - low, np.ptp(own, axis=0))
+    span = np.maximum(high - low, ordered[count - 1, np.arange(len(count))] - smallest)
     longer = excess > 1e-3 * span
     # (low - c)(high - c) = (middle - c)^2, with all distances from the middle
     meet = middle + (low - middle) * (high - middle) / np.where(longer, excess, 1.0)
@@ -119,11 +120,22 @@ def _lognormal(own: Array) -> tuple[Array, Array, Array]:
     usual = (own >= low) & (own <= high)
     largest = np.where(usual, own, -np.inf).max(axis=0)
     differ = largest > np.where(usual, own, np.inf).min(axis=0)
-    known = differ & (np.mean(own == smallest, axis=0) <= ZEROS)
+    known = differ & ((own == smallest).sum(axis=0) <= ZEROS * count)
     gain = np.zeros(own.shape[1])
     if known.any():
-        kept, where = own[:, known], usual[:, known]
+        where = usual[:, known]
+        kept = np.where(where, own[:, known], smallest[known])
         logs = np.log(kept - origin[known])
         spread, of_logs = (np.var(values, axis=0, where=where) for values in (kept, logs))
         gain[known] = 0.5 * np.log(spread / of_logs) - np.mean(logs, axis=0, where=where)
     return origin, 0.1 * (smallest - origin), gain
+
+
+def _quantile(ordered: Array, count: np.ndarray, share: float) -> Array:
+    """Return a quantile of the first ``count`` entries of sorted columns, as NumPy has it."""
+    at = share * (count - 1)
+    below = np.floor(at).astype(int)
+    columns = np.arange(len(count))
+    a, b = ordered[below, columns], ordered[np.minimum(below + 1, count - 1), columns]
+    t = at - below
+    return np.asarray(np.where(t < 0.5, a + (b - a) * t, b - (b - a) * (1.0 - t)))

@@ -11,7 +11,7 @@ from scipy import stats
 
 import kgl
 from kgl.preparation import Preparation
-from kgl.skewness import _lognormal, log_origins
+from kgl.skewness import _lognormal, _quantile, log_fits, log_origins
 
 RNG = np.random.default_rng(11)
 DATA = kgl.simulate.make_dataset("er", m=10, n=80, noise=0.1)
@@ -25,7 +25,9 @@ def every(Y: Any) -> np.ndarray:
 
 def test_the_origin_makes_three_quantiles_equally_far_apart() -> None:
     own = np.exp(RNG.normal(size=2000)) + 5.0
-    origin, least, gain = (float(found[0]) for found in _lognormal(own[:, None]))
+    origin, least, gain = (
+        float(found[0]) for found in _lognormal(own[:, None], every(own[:, None]))
+    )
     low, middle, high = np.log(np.quantile(own, (0.05, 0.5, 0.95)) - origin)
     assert middle - low == pytest.approx(high - middle, rel=1e-6)
     assert origin == pytest.approx(5.0, abs=0.1)
@@ -128,3 +130,20 @@ def test_no_size_overflows(size: float) -> None:
     assert least is not None
     assert np.isfinite(origin).all()
     assert (least > 0).all()
+
+
+def test_gaps_leave_out_entries() -> None:
+    seen = RNG.random(GROWTH.shape) < 0.6
+    together = log_fits(np.where(seen, GROWTH, np.nan), seen)
+    for j in range(GROWTH.shape[1]):
+        own = GROWTH[seen[:, j], j][:, None]
+        for found, alone in zip(together, log_fits(own, every(own)), strict=True):
+            assert found[j] == pytest.approx(alone[0], rel=1e-12)
+
+
+def test_quantiles_are_those_of_numpy() -> None:
+    ordered = np.sort(RNG.normal(size=(30, 4)), axis=0)
+    count = np.array([1, 2, 17, 30])
+    for share in (0.05, 0.5, 0.95):
+        expected = [np.quantile(ordered[:k, j], share) for j, k in enumerate(count)]
+        np.testing.assert_array_equal(_quantile(ordered, count, share), expected)
