@@ -235,7 +235,10 @@ def _weights_of_sample(
     before = -np.inf
     for _ in range(UPDATES):
         S = np.tensordot(weights, parts, axes=1) * both + outside
-        inverse = np.linalg.inv(S)
+        try:
+            inverse = np.linalg.inv(S)
+        except np.linalg.LinAlgError:  # beyond double precision: the weights so far
+            break
         q = (inverse @ y[:, :, None])[..., 0] if mask is not None else y @ inverse[0]
         evidence = -0.5 * float(
             np.sum(q * y) + np.linalg.slogdet(S)[1].sum() * (len(y) if mask is None else 1)
