@@ -291,7 +291,7 @@ def mse_signals(
                 "same shape"
             )
         if observed.dtype != bool and not np.isin(observed, (0, 1)).all():
-            raise ValueError("mask must hold True (observed) and False, or 1 and 0, only")
+            raise ValueError("mask must hold True and False alone; True means observed")
         scored = observed.astype(bool) != out_of_sample
     if not scored.any():
         return float("nan")

@@ -226,6 +226,8 @@ def _weights_of_sample(
         seen = mask[np.ix_(rows, columns)].T.astype(float)
         y = y * seen
     entries = float(seen.sum()) * (len(y) if mask is None else 1.0)
+    # a power of two, which changes no digit, keeps squares in range
+    y = y / np.ldexp(1.0, np.frexp(np.abs(y).max(initial=0.0))[1] - 1)
     power = float(np.sum(y**2))
     if power == 0.0:
         return weights
