@@ -218,7 +218,9 @@ def f_score(
         pairs = sparse_pairs(W_true, W_est, ("W_true", "W_est"))
         truth, estimate, size = pairs.true != 0, pairs.estimate, pairs.n_pairs
         if not truth.any():
-            raise ValueError("W_true has no edge, so no score of its edges is defined")
+            raise ValueError(
+                "W_true has no edge, so no score of its edges is defined; pass a graph"
+            )
     else:
         truth = true_edges(W_true)
         estimate = as_edges(W_est, "W_est", truth.size)
@@ -289,7 +291,7 @@ def mse_signals(
                 "same shape"
             )
         if observed.dtype != bool and not np.isin(observed, (0, 1)).all():
-            raise ValueError("mask holds other values than True and False; True means observed")
+            raise ValueError("mask must hold True and False alone; True means observed")
         scored = observed.astype(bool) != out_of_sample
     if not scored.any():
         return float("nan")

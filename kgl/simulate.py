@@ -379,9 +379,9 @@ def make_dataset(
     K_x = resolvent_kernel(L, alpha)
     if unit_variance:
         K_x = K_x / K_x.diagonal().mean()
+    if not (is_number(scale) and scale > 0 and math.isfinite(scale)):
+        raise ValueError(f"scale={scale!r}; pass a finite number > 0, 1 for K_x as it is")
     if scale != 1.0:
-        if not (is_number(scale) and scale > 0 and math.isfinite(scale)):
-            raise ValueError(f"scale={scale!r}; pass a finite number > 0, 1 for K_x as it is")
         K_x = scale * K_x
     K_z = time_kernel(n, bandwidth) if dependent else None
     F, Y_full = smooth_signals(

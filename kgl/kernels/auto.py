@@ -226,6 +226,8 @@ def _weights_of_sample(
         seen = mask[np.ix_(rows, columns)].T.astype(float)
         y = y * seen
     entries = float(seen.sum()) * (len(y) if mask is None else 1.0)
+    # a power of two, which changes no digit, keeps squares in range
+    y = y / np.ldexp(1.0, np.frexp(np.abs(y).max(initial=0.0))[1] - 1)
     power = float(np.sum(y**2))
     if power == 0.0:
         return weights
@@ -235,7 +237,10 @@ def _weights_of_sample(
     before = -np.inf
     for _ in range(UPDATES):
         S = np.tensordot(weights, parts, axes=1) * both + outside
-        inverse = np.linalg.inv(S)
+        try:
+            inverse = np.linalg.inv(S)
+        except np.linalg.LinAlgError:  # beyond double precision: the weights so far
+            break
         q = (inverse @ y[:, :, None])[..., 0] if mask is not None else y @ inverse[0]
         evidence = -0.5 * float(
             np.sum(q * y) + np.linalg.slogdet(S)[1].sum() * (len(y) if mask is None else 1)

@@ -129,7 +129,13 @@ class Source:
             return (cut(begin, min(begin + size, n)) for begin in range(0, n, size))
         if hasattr(data, "partitions") and hasattr(data, "compute"):  # a frame of Dask
             return iter(data.partitions)
-        return iter(data() if callable(data) else data)
+        pieces = data() if callable(data) else data
+        if not isinstance(pieces, Iterable):
+            raise TypeError(
+                f"data = {data!r} is no table and gives no chunks; pass a table, an iterator of "
+                "tables, or a function that returns one"
+            )
+        return iter(pieces)
 
     def _read(self, chunk: Any, k: int) -> Array:
         """Return a chunk as numbers, or refuse it by its number and the column."""

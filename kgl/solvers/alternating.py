@@ -313,9 +313,13 @@ def _add_signals(
     if not (options.signals or options.history):
         return
     L = laplacian_from_adjacency(out.weights, out.signs)
+    lost = ~np.isfinite(L).all(axis=(1, 2))  # no graph, as the residual says: no signals either
+    L[lost] = 0.0
     last = make_signal_step(data, spec, tol=min(options.inner_tol, options.final_tol))
     solution = last.solve(L, lam, rho, warm=warm, parts=options.history, signals=options.signals)
     out.signals = solution.signals
+    if out.signals is not None and lost.any():
+        out.signals[lost] = np.nan
     if options.history:
         parts = _parts(solution, L, out.weights, L, rho, out.psi, options)
         out.history = [np.array([*rows, parts[k]]) for k, rows in enumerate(records)]

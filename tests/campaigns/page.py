@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.page import inside, renew
+from tests.campaigns.kills import rules
 from tests.campaigns.mutation import judged
 from tests.campaigns.registry import CAMPAIGNS
 from tests.campaigns.result import KEPT, ROOT, added, load
@@ -33,13 +34,27 @@ def figures(kept: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
         found = ", ".join(f"{count} {kind}" for kind, count in total["faults"].items())
         if name == "mutation":
             found = score(total)
-        seeds = ", ".join(str(one["seed"]) for one in runs)
+        if name == "kills":
+            found = f"{_without(found)}; {_rules_hit(total)}"
         minutes = sum(one["seconds"] for one in runs) / 60
         tried = f"{total['tried']:,} {campaign.unit}"
         if total["tried"] < campaign.full:
             tried += f" of {campaign.full:,}"
-        rows.append([f"`{name}`", tried, found, f"{minutes:.0f} min", f"seeds {seeds}"])
+        rows.append([f"`{name}`", tried, found, f"{minutes:.0f} min", len(runs)])
     return _table(["campaign", "tried", "faults", "time", "runs"], rows)
+
+
+def _without(found: str) -> str:
+    """Return faults without the one that several runs together decide."""
+    return ", ".join(part for part in found.split(", ") if "never hit" not in part)
+
+
+def _rules_hit(total: Mapping[str, Any]) -> str:
+    """Return how many rules were running when a kill came, and which were not."""
+    known = rules()
+    hit = {text.removeprefix("at rule: ") for text in total["counts"]} & known
+    missed = ", ".join(sorted(known - hit))
+    return f"{len(hit)} of {len(known)} rules hit" + (f" (not {missed})" if missed else "")
 
 
 def counts(kept: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:

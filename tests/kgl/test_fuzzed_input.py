@@ -90,6 +90,9 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: metrics.sse_graph([1, 0, 0], [1, 0, 0], normalize=3), TypeError, r"normalize = 3 mus"),
     (lambda: metrics.mse_signals(Y, Y, out_of_sample=[]), TypeError, r"out_of_sample = \[\] must"),
     (lambda: kgl.compress([Y[0]]), ValueError, r"1 dimension\(s\), shape \(5,\); pass each chunk"),
+    (lambda: kgl.compress(int), TypeError, r"data = .*int.* is no table and gives no chunks; pass"),
+    (lambda: simulate.make_dataset("er", scale=[]), ValueError, r"scale=\[\]; pass a finite"),
+    (lambda: metrics.mse_signals(Y, Y, Y), ValueError, r"mask must hold True and False alone"),
     (lambda: kernels.Mixed(numeric=3.5), TypeError, r"numeric must name columns, got 3\.5; pass"),
     (lambda: kernels.FunctionKernel(lambda a: a).fit(Y), ValueError, r"must take two arrays"),
     (lambda: kernels.RBF(gamma=int), TypeError, r"gamma must be a number, got <class 'int'>"),
@@ -160,3 +163,11 @@ def test_new_rows_are_imputed_as_those_of_the_fit(model: Any) -> None:
     data = np.where(np.random.default_rng(1).random(Y.shape) < 0.2, np.nan, Y)
     imputer = kgl.KGLImputer(estimator=model(density=0.4, rho=0.5)).fit(data)
     np.testing.assert_allclose(imputer.transform(data[:4]), imputer.transform(data)[:4], rtol=1e-6)
+
+
+def test_a_graph_that_is_lost_to_double_precision_has_no_signals() -> None:
+    tiny = 1e-160 * np.random.default_rng(3).normal(size=(7, 6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = kgl.KGLO(scale="none", density=0.4, log=False).fit(tiny, z=np.arange(7.0))
+    assert model.weights_.shape == (6, 6)

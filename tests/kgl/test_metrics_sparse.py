@@ -104,3 +104,5 @@ def test_average_precision_never_exceeds_one() -> None:
 def test_one_direction_alone_is_refused() -> None:
     with pytest.raises(ValueError, match=r"not symmetric; pass \(W \+ W\.T\) / 2"):
         metrics.density(sparse.csr_array(np.triu(ring(5))))
+    rounded = ring(5) + 1e-9 * np.triu(ring(5))
+    assert metrics.density(sparse.csr_array(rounded)) == 0.5
