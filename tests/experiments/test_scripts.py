@@ -303,10 +303,13 @@ def test_files_are_published_as_they_are(tmp_path: Path) -> None:
     for path in sources:
         path.write_bytes(path.name.encode())
     targets = [tmp_path / "gallery" / path.name for path in sources]
-    known = {"input": Named(*map(str, sources)), "output": Named(*map(str, targets))}
-    run("publish", tmp_path / "log", **known)
+    sums = tmp_path / "gallery" / "SHA256SUMS"
+    output = Named(shown=[*map(str, targets)], sums=[str(sums)])
+    run("publish", tmp_path / "log", input=Named(*map(str, sources)), output=output)
     assert [path.read_bytes() for path in targets] == [b"a.png", b"b.csv"]
-    assert sorted((tmp_path / "gallery").iterdir()) == targets
+    assert sorted((tmp_path / "gallery").iterdir()) == sorted([*targets, sums])
+    for path in targets:
+        assert hashlib.sha256(path.read_bytes()).hexdigest() in sums.read_text()
 
 
 @pytest.mark.parametrize(

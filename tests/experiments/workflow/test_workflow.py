@@ -47,6 +47,10 @@ OWN = publish.measured_studies(PLAN)
 TRUST = {name for name, study in OWN.items() if study.kind == "trust"}
 MEASURED = {path for name in OWN for path in publish.measured_parts(PLAN, name)}
 TRUSTED = {path for name in TRUST for path in publish.measured_parts(PLAN, name)}
+#: Studies of their own whose data are simulated.
+DRAWN = {name for name, study in OWN.items() if study.kind in ("trust", "arena")}
+DRAWN_PARTS = {path for name in DRAWN for path in publish.measured_parts(PLAN, name)}
+DRAWN_PICTURES = {name for name, study in PICTURES.items() if study in DRAWN}
 OWN_PICTURES = {name for name, study in PICTURES.items() if study in OWN}
 TRUST_PICTURES = {name for name, study in PICTURES.items() if study in TRUST}
 #: Rules that gather results.
@@ -381,9 +385,9 @@ INFER = {
                 "fit": FITS,
                 **ALL_TABLES,
                 **INFER,
-                "measure": TRUSTED,
-                "gather": TRUST,
-                "figure": EVERY | INFERRED | TRUST_PICTURES,
+                "measure": DRAWN_PARTS,
+                "gather": DRAWN,
+                "figure": EVERY | INFERRED | DRAWN_PICTURES,
             }
         },
     ],
