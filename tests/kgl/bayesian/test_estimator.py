@@ -202,6 +202,12 @@ def test_bad_options_are_named(options: dict[str, Any], message: str) -> None:
         small(**options).fit(DATA.Y)
 
 
+def test_knowledge_about_edges_is_refused() -> None:
+    for name in ("forbidden_edges", "allowed_edges", "edge_penalty"):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+            kgl.BayesianKGL(**{name: [("a", "b")]})
+
+
 def test_poor_convergence_warns() -> None:
     with pytest.warns(ConvergenceWarning, match="Raise n_warmup = 1 and n_draws = 4"):
         small(n_warmup=1, n_draws=4).fit(DATA.Y)
