@@ -287,7 +287,8 @@ def plan(profile: str, config: Sequence[str], root: Path = ROOT) -> str:
         f"{text}\n\n{len(remote)} jobs in {count} submissions of one core each. Core hours: "
         f"{work / 3600:.1f} of work and {start / 3600:.1f} to start Snakemake\nfor each job and "
         "submission (profiles/measured.csv). Memory and minutes are those of one job at the first\n"
-        "attempt; minutes of jobs in one submission add up.\n"
+        "attempt; minutes of jobs in one submission add up. The last column says which jobs were\n"
+        "measured, by the maintainers unless you noted your own; this run: of the same study.\n"
     )
 
 

@@ -71,6 +71,12 @@ class FittedTables:
         names = getattr(x, "index", columns) if hasattr(x, "loc") else columns
         return pandas.DataFrame(values, index=index, columns=names)
 
+    def _labelled_as(self, filled: Any, values: Array) -> Any:
+        """Return values of the fit under the labels of a filled table, their names included."""
+        if hasattr(filled, "loc"):
+            return type(filled)(values, index=filled.index, columns=filled.columns)
+        return self._labelled(values, None, None)
+
     def _cross(
         self, side: str, covariates: Any, K: Any, fitted: FittedKernel | None, own: Any
     ) -> Array | None:
@@ -252,7 +258,7 @@ class Prediction(FittedTables):
         std = self._std(None, None, self._ready.preparation, random_state)
         mask = self._ready.mask
         std = np.zeros_like(std) if mask is None else np.where(mask, 0.0, std)
-        return filled, self._labelled(std, None, None)
+        return filled, self._labelled_as(filled, std)
 
     def _std(
         self, left: Array | None, right: Array | None, preparation: Preparation, random_state: Any

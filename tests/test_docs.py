@@ -1,5 +1,7 @@
 """The documentation: its code runs, its links and paths exist, every public name is on the site."""
 
+import ast
+import builtins
 import importlib
 import pkgutil
 import re
@@ -74,6 +76,50 @@ def test_links(page):
         assert linked.exists(), f"{page.name} links to {target}, which does not exist"
         if anchor and linked.suffix == ".md":
             assert anchor in anchors(linked), f"{page.name}: no heading for {target}"
+
+
+def section(page: Path, anchor: str) -> str:
+    """Return what is under a heading, up to the next of its level."""
+    found, level, code = [], 0, False
+    for line in read(page).splitlines():
+        code ^= line.startswith("```")
+        if not code and (heading := re.match(r"(#+) (.+)$", line)):
+            if level and len(heading[1]) <= level:
+                break
+            if re.sub(r"[^\w\- ]", "", heading[2].lower()).replace(" ", "-") == anchor:
+                level = len(heading[1])
+        if level:
+            found.append(line)
+    return "\n".join(found) + "\n"
+
+
+def names_from_elsewhere(code: str) -> set[str]:
+    """Return names that code reads and does not define."""
+    loaded, defined = set(), set(dir(builtins))
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Name):
+            (loaded if isinstance(node.ctx, ast.Load) else defined).add(node.id)
+        elif isinstance(node, ast.alias):
+            defined.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.arg):
+            defined.add(node.arg)
+    return loaded - defined
+
+
+INDEX = ROOT / "docs" / "index.md"
+REACHED = sorted(set(re.findall(r"\]\(([\w-]+\.md)#([^)\s]+)\)", read(INDEX))))
+
+
+@pytest.mark.parametrize(("name", "anchor"), REACHED)
+def test_blocks_reached_from_the_front_page_run_alone_or_say_what_they_go_on_with(name, anchor):
+    text = section(ROOT / "docs" / name, anchor)
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    lacking = names_from_elsewhere(code)
+    sentence = re.search(r"This goes on with (.+?) from", text)
+    named = set(re.findall(r"`(\w+)`", sentence[1])) if sentence else set()
+    assert lacking - ({"kgl"} if named else set()) == named
 
 
 #: Directories of the repository whose files are named in the text, in backquotes.

@@ -82,6 +82,12 @@ def test_links_to_directories_lead_to_the_repository():
     )
 
 
+def test_links_to_examples_lead_to_the_gallery():
+    text = "[a](../examples/plot_04_returns.py) [b](../examples/README.rst)"
+    moved = pages.repository_links("docs/faq", text, "https://git.org/kgl")
+    assert moved == "[a](/docs/gallery/plot_04_returns.rst) [b](/docs/gallery/index.rst)"
+
+
 def test_pages_get_their_place_in_the_navigation():
     index = pages.extended("docs/index", "# Documentation\n\nThe map.\n")
     assert "The map." in index

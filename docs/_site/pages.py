@@ -18,6 +18,7 @@ from docs._site import figures
 HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent
 ROOT = DOCS.parent
+EXAMPLES = ROOT / "examples"
 
 #: Title in the navigation bar -> the page of the section, and the pages below it; all from docs/.
 NAVIGATION = {
@@ -186,7 +187,10 @@ def _name(entry: str) -> str:
 
 
 def repository_links(page: str, text: str, address: str) -> str:
-    """Return a page whose links to directories lead to the repository, those to README home."""
+    """Return a page whose links fit the site.
+
+    Those to directories lead to the repository, to README home, to examples to the gallery.
+    """
 
     def moved(match: re.Match[str]) -> str:
         target = match[1]
@@ -195,6 +199,10 @@ def repository_links(page: str, text: str, address: str) -> str:
         path = ((ROOT / page).parent / target).resolve()
         if path == ROOT / "README.md":
             return "](/docs/index.md)"
+        if path == EXAMPLES / "README.rst":
+            return "](/docs/gallery/index.rst)"
+        if path.parent == EXAMPLES and path.suffix == ".py":
+            return f"](/docs/gallery/{path.stem}.rst)"
         if path.is_dir():
             return f"]({address}/tree/main/{path.relative_to(ROOT).as_posix()})"
         return match[0]

@@ -334,15 +334,26 @@ class BayesianKGL(TableInput, Posterior, GraphExport, BaseEstimator):
     def _warn(self) -> None:
         if self.converged_:
             return
+        off = f"edge probabilities are off by up to about {self._off_by():.2f}"
+        if self.edge_error_.max() > POOR_ERROR:
+            off += f" (good: at most {2.0 * POOR_ERROR:.2f})"
+        failed = [off]
+        if self._poor > MANY_POOR:
+            failed.append(
+                f"{self._poor:.1%} of them (good: at most {MANY_POOR:.0%}) have a Monte Carlo "
+                f"error above {SMALL_ERROR} with an R-hat above {POOR_R_HAT} or fewer than "
+                f"{FEW_DRAWS:.0f} effective draws"
+            )
         warnings.warn(
-            f"the chains have not converged: {self._poor:.0%} of the edge probabilities (good: at "
-            f"most {MANY_POOR:.0%}) have a Monte Carlo error above {SMALL_ERROR} with an R-hat "
-            f"above {POOR_R_HAT} or fewer than {FEW_DRAWS:.0f} effective draws; they are off by up "
-            f"to about {2.0 * float(self.edge_error_.max()):.2f}. Raise n_warmup = "
+            f"the chains have not converged: {'; '.join(failed)}. Raise n_warmup = "
             f"{self.n_warmup} and n_draws = {self.n_draws_}",
             ConvergenceWarning,
             stacklevel=3,
         )
+
+    def _off_by(self) -> float:
+        """Return by how much probabilities may be off: twice the largest Monte Carlo error."""
+        return 2.0 * float(self.edge_error_.max())
 
     def summary(self) -> str:
         """Return what was learned, in a few lines: likely edges, noise, density, convergence.

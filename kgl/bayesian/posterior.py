@@ -116,7 +116,7 @@ class Posterior(LikelyGraph, FittedTables):
         variance = draws.signal_variance + draws.scalars["noise"].mean() * self._spread()
         std = self._unit * self._ready.preparation.scale * self._varies * np.sqrt(variance)
         std = np.zeros_like(std) if mask is None else np.where(mask, 0.0, std)
-        return filled, self._labelled(std, None, None)
+        return filled, self._labelled_as(filled, std)
 
     def _fill_rows(self, values: Array) -> Array:
         """Return the signals (k, m) of new rows, each an independent one, NaN where missing."""

@@ -55,8 +55,8 @@ def _convergence(model: BayesianKGL) -> list[str]:
     state = "converged" if model.converged_ else "NOT converged"
     lines = [
         f"{model.n_chains_} chains, {model.n_draws_} draws each: {state}; of edge "
-        f"probabilities R-hat {worst:.2f}, effective sample size {least:.0f}, largest error "
-        f"{model.edge_error_.max():.2f}"
+        f"probabilities R-hat {worst:.2f}, effective sample size {least:.0f}, off by up to about "
+        f"{model._off_by():.2f}"
     ]
     apart = [f"{WORDS[name]} ({value:.2f})" for name, value in r_hat.items() if value > DISAGREE]
     if apart:

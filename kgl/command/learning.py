@@ -270,7 +270,7 @@ def _bayesian_notes(model: Any, inputs: Inputs, args: Arguments, caught: Any) ->
     if not model.converged_:
         notes.append(
             "the chains have not converged: probabilities of edges are off by up to about "
-            f"{2.0 * float(model.edge_error_.max()):.2f}; pass --draws {4 * model.n_draws_} for a "
+            f"{model._off_by():.2f}; pass --draws {4 * model.n_draws_} for a "
             "longer run"
         )
     origins, _ = log_origins(inputs.Y, ~np.isnan(inputs.Y), LOGS[args.log])

@@ -202,6 +202,12 @@ def test_bad_options_are_named(options: dict[str, Any], message: str) -> None:
         small(**options).fit(DATA.Y)
 
 
+def test_knowledge_about_edges_is_refused() -> None:
+    for name in ("forbidden_edges", "allowed_edges", "edge_penalty"):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+            kgl.BayesianKGL(**{name: [("a", "b")]})
+
+
 def test_poor_convergence_warns() -> None:
     with pytest.warns(ConvergenceWarning, match="Raise n_warmup = 1 and n_draws = 4"):
         small(n_warmup=1, n_draws=4).fit(DATA.Y)
@@ -293,6 +299,37 @@ def test_small_errors_are_converged_whatever_the_chains_say(
     assert model.converged_ == converged
     assert model.n_chains_ == 6
     assert "6 chains" in model.summary()
+
+
+@pytest.mark.parametrize(
+    ("limits", "named", "unnamed"),
+    [
+        ({"SMALL_ERROR": 1.0, "POOR_ERROR": 0.0}, "good: at most 0.00", "of them"),
+        ({"SMALL_ERROR": 0.0, "POOR_ERROR": 1.0}, "of them (good: at most 5%)", "at most 2.00"),
+    ],
+)
+def test_the_warning_names_the_criterion_that_failed_and_the_error_of_the_summary(
+    monkeypatch: pytest.MonkeyPatch, limits: dict[str, float], named: str, unnamed: str
+) -> None:
+    for name, value in limits.items():
+        monkeypatch.setattr(estimator, name, value)
+    with pytest.warns(ConvergenceWarning, match="have not converged") as caught:
+        model = small(n_warmup=1, n_draws=4).fit(DATA.Y)
+    (message,) = [str(w.message) for w in caught if w.category is ConvergenceWarning]
+    assert named in message
+    assert unnamed not in message
+    error = f"off by up to about {2.0 * model.edge_error_.max():.2f}"
+    assert error in message
+    assert error in model.summary()
+
+
+def test_standard_deviations_have_the_labels_of_the_table() -> None:
+    table = FRAME.rename_axis(index="day", columns="station")
+    for model in (small(), kgl.KGLN(lam=0.1, rho=0.01, psi=0.1)):
+        filled, std = model.fit(table).impute(table, return_std=True)
+        pd.testing.assert_index_equal(std.index, filled.index)
+        pd.testing.assert_index_equal(std.columns, table.columns)
+        assert (std.index.name, std.columns.name) == ("day", "station")
 
 
 def test_small_graphs_have_more_draws_by_default() -> None:
