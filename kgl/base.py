@@ -13,11 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kgl._docstrings import documented
 from kgl._edge_rules import check_every_node, edge_cost_matrix
+from kgl._labels import align
 from kgl._memory import check_memory
 from kgl._threads import keep_on_error, quietly
 from kgl._types import Array
 from kgl._validation import (
-    align,
     as_numbers,
     check_flag,
     check_fraction,

@@ -8,9 +8,10 @@ import numpy as np
 from scipy.sparse import issparse, triu
 from sklearn.utils.validation import check_is_fitted
 
+from kgl._labels import align
 from kgl._optional import import_optional
 from kgl._types import Array
-from kgl._validation import align, check_flag
+from kgl._validation import check_flag
 
 if TYPE_CHECKING:
     import networkx as nx

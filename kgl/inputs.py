@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from kgl._labels import align, check_names
 from kgl._threads import checked_table
 from kgl._types import Array
 from kgl._validation import (
-    align,
     as_floats,
-    check_names,
     check_observations,
     count_masked,
     index_covariates,

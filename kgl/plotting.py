@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import issparse
 
+from kgl._labels import align
 from kgl._optional import import_optional
 from kgl._types import Array
-from kgl._validation import align, as_floats, as_numbers
+from kgl._validation import as_floats, as_numbers
 from kgl.plotting_large import plot_clusters
 
 if TYPE_CHECKING:

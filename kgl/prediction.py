@@ -9,16 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from kgl._labels import align_columns
 from kgl._optional import import_optional
 from kgl._types import Array
-from kgl._validation import (
-    align_columns,
-    as_floats,
-    check_flag,
-    check_seed,
-    refuse_masked,
-    refuse_ragged,
-)
+from kgl._validation import as_floats, check_flag, check_seed, refuse_masked, refuse_ragged
 from kgl.kernels import FittedKernel, KernelEigen
 from kgl.preparation import Preparation
 from kgl.problem import ModelSpec

@@ -12,10 +12,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from kgl._labels import align
 from kgl._memory import check_memory
 from kgl._threads import quietly
 from kgl._types import Array
-from kgl._validation import align, check_flag, check_hyperparameter
+from kgl._validation import check_flag, check_hyperparameter
 from kgl.kernels import FittedFactor, KernelEigen, NeedsDenseError, factor_eigen
 from kgl.large.kernels import node_kernel, observation_kernel
 from kgl.large.predict import values_at

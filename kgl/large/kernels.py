@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kgl._labels import align
 from kgl._memory import check_memory
 from kgl._types import Array
-from kgl._validation import align
 from kgl.kernels import (
     KERNEL_TOL,
     MAX_RANK,

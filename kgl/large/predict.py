@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from kgl._labels import align_columns
 from kgl._types import Array
-from kgl._validation import align_columns, refuse_masked
+from kgl._validation import refuse_masked
 from kgl.kernels import FittedFactor
 from kgl.prediction import FAR
 

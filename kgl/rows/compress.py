@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from kgl._labels import check_names
 from kgl._progress import reporter
 from kgl._types import Array
-from kgl._validation import check_names
 from kgl.rows.compressed import CompressedRows, Totals
 from kgl.rows.observations import ROW_TOL, row_kernel
 from kgl.rows.sources import Source

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from kgl._labels import check_names
 from kgl._threads import checked_table, keep_on_error
 from kgl._types import Array
-from kgl._validation import check_names, count_masked, refuse_no_numbers, refuse_text
+from kgl._validation import count_masked, refuse_no_numbers, refuse_text
 from kgl.inputs import InputTable, TableInput
 from kgl.problem import ModelSpec
 from kgl.rows.compress import handed_in, log_origins_of

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from kgl._labels import check_names
 from kgl._types import Array
-from kgl._validation import check_names, count_masked, refuse_masked
+from kgl._validation import count_masked, refuse_masked
 
 __all__ = ["Source"]
 

@@ -14,8 +14,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from kgl._labels import check_names
 from kgl._types import Array
-from kgl._validation import as_floats, as_numbers, check_names, check_whole
+from kgl._validation import as_floats, as_numbers, check_whole
 
 __all__ = ["RowSums", "root"]
 
